@@ -16,14 +16,14 @@ use pgdyno_platform::io::{
 use crate::Error;
 use crate::wire::startup;
 use pgdyno_server::instant::pieces::Pieces;
-use script::{Drawn, Script};
+use script::{BareScript, DrawnValues};
 
 const USAGE: &str = "bare: epoll|uring PLACE select|tpcb|tpcb-simple CLIENTS SECONDS ROWS [RATE]";
 
 /// What a loop is to do.
-struct Task<'a> {
+struct BareTask<'a> {
     place: &'a str,
-    script: Script,
+    script: BareScript,
     clients: u32,
     seconds: u32,
     /// Transactions a second of all clients together; none: each as fast as it can.
@@ -43,9 +43,9 @@ pub fn open(arguments: &[String]) -> Result<(), Error> {
     let (&[clients, seconds, rows] | &[clients, seconds, rows, _]) = numbers.as_slice() else {
         return Err(USAGE.into());
     };
-    let task = Task {
+    let task = BareTask {
         place,
-        script: Script::named(script, rows.into()).ok_or(USAGE)?,
+        script: BareScript::named(script, rows.into()).ok_or(USAGE)?,
         clients,
         seconds,
         per_s: numbers.get(3).copied(),
@@ -62,13 +62,13 @@ pub fn open(arguments: &[String]) -> Result<(), Error> {
 }
 
 #[derive(Default)]
-struct Client {
+struct BareClient {
     pieces: Pieces,
     /// Answers to come before it works: to the start, and to the statements' preparation.
     preparing: u32,
     /// The next statement of its transaction.
     step: usize,
-    drawn: Drawn,
+    drawn: DrawnValues,
 }
 
 fn connect(place: &str) -> Result<Socket, Error> {
@@ -78,7 +78,7 @@ fn connect(place: &str) -> Result<Socket, Error> {
     })
 }
 
-fn run(mut io: impl Io, task: &Task<'_>) -> Result<(), Error> {
+fn run(mut io: impl Io, task: &BareTask<'_>) -> Result<(), Error> {
     let begun = Instant::now();
     let mut buffer = vec![0; 64 << 10];
     let mut clients = Vec::new();
@@ -86,9 +86,9 @@ fn run(mut io: impl Io, task: &Task<'_>) -> Result<(), Error> {
     for key in 0..task.clients {
         io.open(key, connect(task.place)?)?;
         io.send(key, &startup())?;
-        clients.push(Client {
+        clients.push(BareClient {
             preparing: 1 + u32::from(!preparation.is_empty()),
-            ..Client::default()
+            ..BareClient::default()
         });
         // One after the other: a server's queue is short.
         while clients[key as usize].preparing > 0 {
@@ -125,7 +125,7 @@ fn run(mut io: impl Io, task: &Task<'_>) -> Result<(), Error> {
 fn closed(
     io: &mut impl Io,
     buffer: &mut [u8],
-    clients: &mut [Client],
+    clients: &mut [BareClient],
     work: &mut Work<'_>,
     seconds: u32,
 ) -> Result<(), Error> {
@@ -152,7 +152,7 @@ fn closed(
 fn by_rate(
     io: &mut impl Io,
     buffer: &mut [u8],
-    clients: &mut [Client],
+    clients: &mut [BareClient],
     work: &mut Work<'_>,
     mut pace: Pace,
 ) -> Result<(), Error> {
@@ -210,7 +210,7 @@ impl Pace {
 
 /// The transactions, and what is needed to send them.
 struct Work<'a> {
-    script: &'a Script,
+    script: &'a BareScript,
     random: u64,
     body: Vec<u8>,
     request: Vec<u8>,
@@ -219,7 +219,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn of(script: &'a Script) -> Self {
+    fn of(script: &'a BareScript) -> Self {
         Self {
             script,
             random: 0x9e37_79b9_7f4a_7c15,
@@ -238,7 +238,12 @@ impl<'a> Work<'a> {
 
     /// Sends the client's next statement; `false` when it has none: its transaction is over, and the next call
     /// begins another.
-    fn go_on(&mut self, io: &mut impl Io, client: &mut Client, key: Key) -> Result<bool, Error> {
+    fn go_on(
+        &mut self,
+        io: &mut impl Io,
+        client: &mut BareClient,
+        key: Key,
+    ) -> Result<bool, Error> {
         if client.step == self.script.steps() {
             client.step = 0;
             self.transactions += 1;
@@ -262,8 +267,8 @@ impl<'a> Work<'a> {
 fn turn<I: Io>(
     io: &mut I,
     buffer: &mut [u8],
-    clients: &mut [Client],
-    mut ready: impl FnMut(&mut I, &mut Client, Key) -> Result<(), Error>,
+    clients: &mut [BareClient],
+    mut ready: impl FnMut(&mut I, &mut BareClient, Key) -> Result<(), Error>,
 ) -> Result<(), Error> {
     while let Some((key, event)) = io.next(buffer) {
         let client = &mut clients[key as usize];
@@ -311,7 +316,7 @@ mod tests {
     fn a_pace_has_its_mean() {
         let mut pace = Pace::of(1000, 1);
         let begun_ns = pace.due_ns;
-        let script = Script::named("select", 1).unwrap();
+        let script = BareScript::named("select", 1).unwrap();
         let mut work = Work::of(&script);
         for _ in 0..10_000 {
             pace.advance(work.random());

@@ -9,7 +9,7 @@ pub const RUSTC: &str = "rustc 1.95.0";
 pub const TOLERANCE: f64 = 0.03;
 
 /// What a row may cost.
-pub struct Budget {
+pub struct InstructionBudget {
     /// The row.
     pub row: &'static str,
     /// What has been reached, with [`RUSTC`] in the profile `release`.
@@ -22,26 +22,26 @@ pub struct Budget {
 }
 
 /// All rows.
-pub const BUDGETS: [Budget; 4] = [
-    Budget {
+pub const BUDGETS: [InstructionBudget; 4] = [
+    InstructionBudget {
         row: "select-only, prepared",
         reached: 1330.0,
         goal: 1900.0,
         calls: 0.26,
     },
-    Budget {
+    InstructionBudget {
         row: "tpcb, prepared",
         reached: 7150.0,
         goal: 11_000.0,
         calls: 1.95,
     },
-    Budget {
+    InstructionBudget {
         row: "tpcb, simple",
         reached: 7000.0,
         goal: 13_000.0,
         calls: 1.95,
     },
-    Budget {
+    InstructionBudget {
         row: "YCSB B, prepared",
         reached: 2430.0,
         goal: 2600.0,
@@ -49,7 +49,7 @@ pub const BUDGETS: [Budget; 4] = [
     },
 ];
 
-impl Budget {
+impl InstructionBudget {
     /// The most instructions that a measurement may give.
     pub fn limit(&self) -> f64 {
         self.reached * (1.0 + TOLERANCE)

@@ -18,7 +18,7 @@ use crate::Error;
 
 /// What it does.
 #[derive(Debug, PartialEq)]
-pub struct Engine {
+pub struct BenchEngine {
     /// The server's Unix socket.
     pub socket: PathBuf,
     /// `simple`, `extended` or `prepared`.
@@ -33,7 +33,7 @@ pub struct Engine {
     pub words: Vec<String>,
 }
 
-impl Engine {
+impl BenchEngine {
     /// The arguments that [`open`] reads.
     pub fn arguments(&self) -> Vec<String> {
         let mut all = vec![
@@ -98,7 +98,7 @@ impl Engine {
             until: Until::Transactions(transactions),
             ..Drive::new(vec![vec![candidate]], scripts, names)
         };
-        let recording = drive.run(&Control::default(), &mut Quiet)?;
+        let recording = drive.run(&Control::default(), &mut QuietLive)?;
         let committed = recording.measured.all().counts.committed;
         let wanted = self.transactions * self.clients as u64;
         if committed == wanted {
@@ -114,16 +114,16 @@ impl Engine {
 /// # Errors
 /// They are wrong, or not all transactions were committed.
 pub fn open(arguments: &[String]) -> Result<(), Error> {
-    let engine = Engine::read(arguments).ok_or(
+    let engine = BenchEngine::read(arguments).ok_or(
         "usage: pgdyno-bench engine SOCKET MODE IO CLIENTS TRANSACTIONS [NAME=VALUE|FILE@WEIGHT]...",
     )?;
     engine.run()
 }
 
 /// What goes wrong is in the count.
-struct Quiet;
+struct QuietLive;
 
-impl Live for Quiet {
+impl Live for QuietLive {
     fn second(&mut self, _: &Interval) {}
     fn message(&mut self, message: &Message) {
         eprintln!("{}", message.text);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn arguments_are_read_as_they_are_written() {
-        let engine = Engine {
+        let engine = BenchEngine {
             socket: "/tmp/s".into(),
             mode: "prepared".into(),
             io: "epoll".into(),
@@ -145,8 +145,8 @@ mod tests {
             transactions: 100,
             words: vec!["scale=100".into(), "a.sql@3".into()],
         };
-        assert_eq!(Engine::read(&engine.arguments()[1..]), Some(engine));
-        assert_eq!(Engine::read(&[]), None);
+        assert_eq!(BenchEngine::read(&engine.arguments()[1..]), Some(engine));
+        assert_eq!(BenchEngine::read(&[]), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::measure::Run;
 
 /// A figure that the programs of a row are compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Figure {
+pub enum BenchFigure {
     /// User and system CPU time per transaction.
     Cpu,
     /// The part spent in the program.
@@ -34,40 +34,40 @@ pub enum Figure {
     CpuByServer,
 }
 
-impl Figure {
+impl BenchFigure {
     /// All of them, in the order shown.
-    pub const ALL: &[Figure] = &[
-        Figure::Cpu,
-        Figure::UserCpu,
-        Figure::SystemCpu,
-        Figure::OwnCpu,
-        Figure::Throughput,
-        Figure::OutsideThroughput,
-        Figure::Latency,
-        Figure::LagMean,
-        Figure::LagWorst,
-        Figure::Wall,
-        Figure::PeakMemory,
-        Figure::ServerCpu,
-        Figure::CpuByServer,
+    pub const ALL: &[BenchFigure] = &[
+        BenchFigure::Cpu,
+        BenchFigure::UserCpu,
+        BenchFigure::SystemCpu,
+        BenchFigure::OwnCpu,
+        BenchFigure::Throughput,
+        BenchFigure::OutsideThroughput,
+        BenchFigure::Latency,
+        BenchFigure::LagMean,
+        BenchFigure::LagWorst,
+        BenchFigure::Wall,
+        BenchFigure::PeakMemory,
+        BenchFigure::ServerCpu,
+        BenchFigure::CpuByServer,
     ];
 
     /// As shown, with its unit.
     pub fn name(self) -> &'static str {
         match self {
-            Figure::Cpu => "client CPU, µs/transaction",
-            Figure::UserCpu => "… user",
-            Figure::SystemCpu => "… system",
-            Figure::OwnCpu => "client CPU, µs/transaction, own report",
-            Figure::Throughput => "transactions/s, own report",
-            Figure::OutsideThroughput => "… from outside",
-            Figure::Latency => "latency, µs, mean",
-            Figure::LagMean => "schedule lag, µs, mean",
-            Figure::LagWorst => "schedule lag, µs, worst",
-            Figure::Wall => "wall time, s",
-            Figure::PeakMemory => "peak memory, MiB",
-            Figure::ServerCpu => "server CPU, s",
-            Figure::CpuByServer => "client CPU by server CPU",
+            BenchFigure::Cpu => "client CPU, µs/transaction",
+            BenchFigure::UserCpu => "… user",
+            BenchFigure::SystemCpu => "… system",
+            BenchFigure::OwnCpu => "client CPU, µs/transaction, own report",
+            BenchFigure::Throughput => "transactions/s, own report",
+            BenchFigure::OutsideThroughput => "… from outside",
+            BenchFigure::Latency => "latency, µs, mean",
+            BenchFigure::LagMean => "schedule lag, µs, mean",
+            BenchFigure::LagWorst => "schedule lag, µs, worst",
+            BenchFigure::Wall => "wall time, s",
+            BenchFigure::PeakMemory => "peak memory, MiB",
+            BenchFigure::ServerCpu => "server CPU, s",
+            BenchFigure::CpuByServer => "client CPU by server CPU",
         }
     }
 
@@ -75,19 +75,21 @@ impl Figure {
     pub fn of(self, run: &Run) -> f64 {
         let transactions = run.reported.transactions as f64;
         match self {
-            Figure::Cpu => run.cpu.total_us() as f64 / transactions,
-            Figure::UserCpu => run.cpu.user_us as f64 / transactions,
-            Figure::SystemCpu => run.cpu.system_us as f64 / transactions,
-            Figure::OwnCpu => run.reported.own_cpu_us,
-            Figure::Throughput => run.reported.transactions_per_s,
-            Figure::OutsideThroughput => transactions / (run.wall_s - run.reported.connecting_s),
-            Figure::Latency => run.reported.latency_us,
-            Figure::LagMean => run.reported.lag_us.0,
-            Figure::LagWorst => run.reported.lag_us.1,
-            Figure::Wall => run.wall_s,
-            Figure::PeakMemory => run.peak_bytes as f64 / f64::from(1 << 20),
-            Figure::ServerCpu => run.server_us as f64 / 1e6,
-            Figure::CpuByServer => run.cpu.total_us() as f64 / run.server_us as f64,
+            BenchFigure::Cpu => run.cpu.total_us() as f64 / transactions,
+            BenchFigure::UserCpu => run.cpu.user_us as f64 / transactions,
+            BenchFigure::SystemCpu => run.cpu.system_us as f64 / transactions,
+            BenchFigure::OwnCpu => run.reported.own_cpu_us,
+            BenchFigure::Throughput => run.reported.transactions_per_s,
+            BenchFigure::OutsideThroughput => {
+                transactions / (run.wall_s - run.reported.connecting_s)
+            }
+            BenchFigure::Latency => run.reported.latency_us,
+            BenchFigure::LagMean => run.reported.lag_us.0,
+            BenchFigure::LagWorst => run.reported.lag_us.1,
+            BenchFigure::Wall => run.wall_s,
+            BenchFigure::PeakMemory => run.peak_bytes as f64 / f64::from(1 << 20),
+            BenchFigure::ServerCpu => run.server_us as f64 / 1e6,
+            BenchFigure::CpuByServer => run.cpu.total_us() as f64 / run.server_us as f64,
         }
     }
 }
@@ -107,7 +109,7 @@ pub struct Compared {
 
 impl Compared {
     /// Of the runs of a row; there is at least one of each.
-    pub fn new(figure: Figure, ours: &[Run], theirs: &[Run]) -> Self {
+    pub fn new(figure: BenchFigure, ours: &[Run], theirs: &[Run]) -> Self {
         let of = |runs: &[Run]| -> Vec<f64> { runs.iter().map(|run| figure.of(run)).collect() };
         let (ours, theirs) = (of(ours), of(theirs));
         let ratios = ours.iter().zip(&theirs).map(|(our, their)| our / their);
@@ -162,7 +164,10 @@ mod tests {
     #[test]
     fn each_figure_is_what_its_name_says() {
         let run = run(300, 700);
-        let figures: Vec<f64> = Figure::ALL.iter().map(|figure| figure.of(&run)).collect();
+        let figures: Vec<f64> = BenchFigure::ALL
+            .iter()
+            .map(|figure| figure.of(&run))
+            .collect();
         let expected = [
             10.0, 3.0, 7.0, 6.0, 50.0, 25.0, 7.0, 8.0, 9.0, 5.0, 3.0, 0.004, 0.25,
         ];
@@ -173,7 +178,7 @@ mod tests {
     fn the_ratio_is_that_of_the_medians_and_the_range_that_of_the_rounds() {
         let ours = [run(100, 0), run(900, 0), run(200, 0)];
         let theirs = [run(400, 0), run(300, 0), run(500, 0)];
-        let compared = Compared::new(Figure::Cpu, &ours, &theirs);
+        let compared = Compared::new(BenchFigure::Cpu, &ours, &theirs);
         assert_eq!((compared.ours, compared.theirs), (2.0, 4.0));
         assert_eq!(compared.ratio, 0.5);
         assert_eq!(compared.ratio_range, (0.25, 3.0));

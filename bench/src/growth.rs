@@ -18,11 +18,11 @@ use std::path::Path;
 use pgdyno_platform::interrupt::Interrupts;
 
 use crate::Error;
-use axis::{Axis, Who};
-use bed::Bed;
+use axis::{GrowthAxis, Who};
+use bed::GrowthBed;
 use measured::Measured;
 use options::{Options, Size};
-use page::Page;
+use page::GrowthPage;
 
 /// Measures the axes that the arguments ask for, and puts each into the file as soon as it is done.
 ///
@@ -31,7 +31,7 @@ use page::Page;
 pub fn open(arguments: &[String]) -> Result<(), Error> {
     let options = Options::parse(arguments)?;
     Interrupts::install()?;
-    let bed = Bed::prepare()?;
+    let bed = GrowthBed::prepare()?;
     let mut failed = Vec::new();
     for &axis in &options.axes {
         match measure(axis, &options, &bed) {
@@ -52,7 +52,11 @@ pub fn open(arguments: &[String]) -> Result<(), Error> {
 }
 
 /// All steps in turn, then all again: what the machine does meanwhile meets every step alike.
-fn measure(axis: &'static Axis, options: &Options, bed: &Bed) -> Result<Measured, Error> {
+fn measure(
+    axis: &'static GrowthAxis,
+    options: &Options,
+    bed: &GrowthBed,
+) -> Result<Measured, Error> {
     let steps = axis.steps.of(options.size);
     let mut measured = Measured::new(axis, &steps);
     for round in 1..=options.rounds {
@@ -89,10 +93,10 @@ fn measure(axis: &'static Axis, options: &Options, bed: &Bed) -> Result<Measured
     Ok(measured)
 }
 
-fn put(file: &Path, measured: &Measured, bed: &Bed, size: Size) -> Result<(), Error> {
+fn put(file: &Path, measured: &Measured, bed: &GrowthBed, size: Size) -> Result<(), Error> {
     let section = section::text(measured, &bed.facts(size));
     println!("\n{section}");
-    let mut page = Page::read(file)?;
+    let mut page = GrowthPage::read(file)?;
     page.put(measured.axis.name, section);
     page.write(file)
 }

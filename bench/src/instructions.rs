@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use pgdyno_platform::io::Choice;
 
 use crate::Error;
-use crate::budgets::{BUDGETS, Budget, RUSTC};
-use crate::engine::Engine;
+use crate::budgets::{BUDGETS, InstructionBudget, RUSTC};
+use crate::engine::BenchEngine;
 
 const CLIENTS: u64 = 8;
 /// Transactions of each client in the short and in the long run, for one statement a transaction.
@@ -91,7 +91,7 @@ pub fn open(arguments: &[String]) -> Result<(), Error> {
             return Err("usage: pgdyno-bench instructions [--check | --run | --write FILE]".into());
         }
     };
-    let bench = Bench {
+    let bench = InstructionBench {
         program: std::env::current_exe()?,
         server: Server::start()?,
     };
@@ -114,12 +114,12 @@ pub fn open(arguments: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-struct Bench {
+struct InstructionBench {
     program: PathBuf,
     server: Server,
 }
 
-impl Bench {
+impl InstructionBench {
     fn check(&self) -> Result<(), Error> {
         let mut above = String::new();
         // Where it is forbidden there is nothing to count.
@@ -161,7 +161,7 @@ impl Bench {
     }
 
     fn run_all(&self) -> Result<(), Error> {
-        for Budget { row, .. } in &BUDGETS {
+        for InstructionBudget { row, .. } in &BUDGETS {
             let transactions = TRANSACTIONS.1 / work(row).statements;
             self.run(Command::new("env"), row, "epoll", transactions)?;
         }
@@ -173,7 +173,7 @@ impl Bench {
             "| row | user instructions | goal | met | system calls, epoll | system calls, io_uring |\n\
              |---|---:|---:|---|---:|---:|\n",
         );
-        for Budget { row, goal, .. } in &BUDGETS {
+        for InstructionBudget { row, goal, .. } in &BUDGETS {
             let count = self.instructions(row)?;
             let met = if count <= *goal { "yes" } else { "no" };
             let [epoll, uring] = ["epoll", "uring"].map(|io| self.system_calls(row, io));
@@ -230,7 +230,7 @@ impl Bench {
         let work = work(row);
         let tool = under.get_program().to_string_lossy().into_owned();
         let words = work.parameters.iter().chain(work.scripts);
-        let engine = Engine {
+        let engine = BenchEngine {
             socket: self.server.socket(),
             mode: work.mode.to_owned(),
             io: io.to_owned(),

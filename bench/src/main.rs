@@ -82,7 +82,7 @@ fn bench() -> Result<(), Error> {
     for row in rows::ROWS.iter().filter(is_wanted) {
         measured.push(runner::in_turn(row, &programs, &server, &settings)?);
     }
-    let report = report::Report {
+    let report = report::BenchReport {
         settings: &settings,
         programs: &programs,
         server: server.description(),

@@ -10,7 +10,7 @@ use pgdyno_platform::child::{Signal, die_with_parent};
 use pgdyno_platform::cpu_time::{self, CpuTime};
 
 use crate::Error;
-use crate::programs::{Program, Reported};
+use crate::programs::{BenchProgram, Reported};
 use crate::rows::Job;
 use crate::server::Bed;
 
@@ -31,7 +31,12 @@ pub struct Run {
 
 impl Run {
     /// `program` does `job`, and nothing else is started meanwhile.
-    pub fn of(program: &dyn Program, job: &Job, bed: &Bed, seconds: u32) -> Result<Self, Error> {
+    pub fn of(
+        program: &dyn BenchProgram,
+        job: &Job,
+        bed: &Bed,
+        seconds: u32,
+    ) -> Result<Self, Error> {
         let name = program.name();
         let mut command = program.command(job, bed, seconds);
         // The URL says it all; what the user's environment says would differ by program.

@@ -17,7 +17,7 @@ use crate::rows::{Job, Peer, Workload};
 use crate::server::Bed;
 
 /// One of the compared programs.
-pub trait Program {
+pub trait BenchProgram {
     /// As shown.
     fn name(&self) -> &'static str;
 
@@ -127,7 +127,7 @@ impl Programs {
     }
 
     /// The program that is meant, or why it is not there.
-    pub fn peer(&self, peer: Peer) -> Result<&dyn Program, &str> {
+    pub fn peer(&self, peer: Peer) -> Result<&dyn BenchProgram, &str> {
         match peer {
             Peer::Without => Ok(&self.without),
             Peer::Pgbench => Ok(&self.pgbench),
@@ -139,7 +139,7 @@ impl Programs {
     }
 }
 
-fn or_why<P: Program>(found: &Result<P, String>) -> Result<&dyn Program, &str> {
+fn or_why<P: BenchProgram>(found: &Result<P, String>) -> Result<&dyn BenchProgram, &str> {
     found.as_ref().map(|it| it as _).map_err(|e| e.as_str())
 }
 

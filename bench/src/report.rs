@@ -8,16 +8,16 @@ use std::path::Path;
 use pgdyno_platform::host::Host;
 use time::OffsetDateTime;
 
-use crate::figures::{self, Compared, Figure};
+use crate::figures::{self, BenchFigure, Compared};
 use crate::measure::Run;
-use crate::programs::{Program, Programs};
-use crate::rows::{Bound, Goal, Peer};
+use crate::programs::{BenchProgram, Programs};
+use crate::rows::{Goal, Peer, RowBound};
 use crate::runner::Measured;
 use crate::settings::Settings;
 use kept::{EarlierPage, Lines};
 
 /// Everything there is to tell.
-pub struct Report<'a> {
+pub struct BenchReport<'a> {
     /// How it was measured.
     pub settings: &'a Settings,
     /// By what.
@@ -28,7 +28,7 @@ pub struct Report<'a> {
     pub rows: &'a [Measured],
 }
 
-impl Report<'_> {
+impl BenchReport<'_> {
     /// Every goal: medians, ratio, and whether it is met. Markdown, aligned so that it reads well as
     /// it is.
     pub fn table(&self) -> String {
@@ -93,7 +93,7 @@ impl Report<'_> {
             let Some((peer, theirs)) = &measured.theirs else {
                 continue;
             };
-            for figure in Figure::ALL {
+            for figure in BenchFigure::ALL {
                 let compared = Compared::new(*figure, &measured.ours, theirs);
                 let (low, high) = compared.ratio_range;
                 if compared.ratio.is_nan() {
@@ -211,7 +211,7 @@ fn headed(columns: &[&str]) -> Lines {
     vec![columns.iter().map(|name| (*name).to_owned()).collect()]
 }
 
-fn version(program: Result<&dyn Program, &str>) -> String {
+fn version(program: Result<&dyn BenchProgram, &str>) -> String {
     match program {
         Ok(program) => program.version().to_owned(),
         Err(why) => format!("not measured: {why}"),
@@ -226,8 +226,8 @@ fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
     let is_measured = !measured.ours.is_empty();
     let no_theirs = Vec::new();
     let (peer, theirs) = match (goal.bound, &measured.theirs) {
-        (Bound::ByPlain(_), _) => ("without TLS", measured.plain.first().map(|(_, runs)| runs)),
-        (Bound::ByBare(_), _) => match better_bare(measured, figure) {
+        (RowBound::ByPlain(_), _) => ("without TLS", measured.plain.first().map(|(_, runs)| runs)),
+        (RowBound::ByBare(_), _) => match better_bare(measured, figure) {
             Some((name, runs)) => (*name, Some(runs)),
             None => ("", None),
         },
@@ -239,12 +239,12 @@ fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
     let (low, high) = compared.ratio_range;
     let has_peer = !theirs.is_empty();
     let beside = match (goal.bound, &measured.theirs) {
-        (Bound::ByPlain(_), _) => tls_of_peer(measured, figure).unwrap_or_else(dash),
-        (Bound::ByBare(_), _) | (_, None) => dash(),
+        (RowBound::ByPlain(_), _) => tls_of_peer(measured, figure).unwrap_or_else(dash),
+        (RowBound::ByBare(_), _) | (_, None) => dash(),
         (_, Some((_, theirs))) => bare_loops(measured, figure, theirs),
     };
     let is_reported = |reported_text: bool, text: String| if reported_text { text } else { dash() };
-    let is_alone = matches!(goal.bound, Bound::Most(_));
+    let is_alone = matches!(goal.bound, RowBound::Most(_));
     let met = if goal.bound.holds(compared.ours, compared.ratio) {
         "yes"
     } else {
@@ -268,14 +268,14 @@ fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
 }
 
 /// The bare loop that has less of the figure.
-fn better_bare(measured: &Measured, figure: Figure) -> Option<&(&'static str, Vec<Run>)> {
+fn better_bare(measured: &Measured, figure: BenchFigure) -> Option<&(&'static str, Vec<Run>)> {
     let median = |runs: &[Run]| figures::median(runs.iter().map(|run| figure.of(run)).collect());
     let bare = measured.bare.iter().filter(|(_, runs)| !runs.is_empty());
     bare.min_by(|(_, a), (_, b)| median(a).total_cmp(&median(b)))
 }
 
 /// What each bare loop has, by what the peer has.
-fn bare_loops(measured: &Measured, figure: Figure, theirs: &[Run]) -> String {
+fn bare_loops(measured: &Measured, figure: BenchFigure, theirs: &[Run]) -> String {
     let bare = measured.bare.iter().filter_map(|(name, runs)| {
         let ratio = Compared::new(figure, runs, theirs).ratio;
         // Of some figures it says nothing.
@@ -291,7 +291,7 @@ fn bare_loops(measured: &Measured, figure: Figure, theirs: &[Run]) -> String {
 }
 
 /// What TLS costs the peer: its own figure with it by that without.
-fn tls_of_peer(measured: &Measured, figure: Figure) -> Option<String> {
+fn tls_of_peer(measured: &Measured, figure: BenchFigure) -> Option<String> {
     let (peer, encrypted) = measured.theirs.as_ref()?;
     let (_, plain) = measured.plain.get(1)?;
     let ratio = Compared::new(figure, encrypted, plain).ratio;
@@ -351,7 +351,7 @@ pub fn markdown<L: AsRef<[String]>>(cells: &[L]) -> String {
 mod tests {
     use super::*;
     use crate::programs::Reported;
-    use crate::rows::{ROWS, Via};
+    use crate::rows::{ROWS, RowVia};
     use pgdyno_platform::cpu_time::CpuTime;
 
     /// One run of a hundred transactions.
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn tls_is_held_against_pgdyno_without_it_beside_what_it_costs_the_peer() {
         let mut rows = ROWS.iter();
-        let row = rows.find(|row| row.job.via == Via::Tls).unwrap();
+        let row = rows.find(|row| row.job.via == RowVia::Tls).unwrap();
         let measured = Measured {
             row,
             ours: run(1200),
@@ -386,7 +386,7 @@ mod tests {
             missing: None,
         };
         let mut goals = row.goals.iter();
-        let goal = goals.find(|goal| matches!(goal.bound, Bound::ByPlain(_)));
+        let goal = goals.find(|goal| matches!(goal.bound, RowBound::ByPlain(_)));
         let cells = goal_cells(&measured, *goal.unwrap());
         let expected = [
             "12.00",

@@ -1,74 +1,74 @@
 //! What is compared, and what is hoped for. A new row is a new line here; a new kind of work is a new
 //! [`Workload`] that the programs learn to do.
 
-use crate::figures::Figure;
+use crate::figures::BenchFigure;
 
 /// The rows, in the order in which they are measured and shown.
 pub const ROWS: &[Row] = &[
     Row {
         goals: &[
             NO_MORE_THAN_PGBENCH,
-            by_bare(Figure::Cpu, 1.10),
-            at_least(Figure::Throughput, 1.10),
+            by_bare(BenchFigure::Cpu, 1.10),
+            at_least(BenchFigure::Throughput, 1.10),
         ],
         bare: true,
         ..select_only(
             "select-only, prepared, 64 clients, Unix socket",
             64,
-            Via::Socket,
+            RowVia::Socket,
         )
     },
     Row {
         goals: &[
             NO_MORE_THAN_PGBENCH,
-            by_bare(Figure::Cpu, 1.10),
-            at_least(Figure::Throughput, 1.10),
+            by_bare(BenchFigure::Cpu, 1.10),
+            at_least(BenchFigure::Throughput, 1.10),
         ],
         bare: true,
         ..select_only(
             "select-only, prepared, 64 clients, TCP loopback",
             64,
-            Via::Tcp,
+            RowVia::Tcp,
         )
     },
     Row {
         goals: &[
             NO_MORE_THAN_PGBENCH,
             Goal {
-                figure: Figure::Cpu,
-                bound: Bound::ByPlain(1.5),
+                figure: BenchFigure::Cpu,
+                bound: RowBound::ByPlain(1.5),
             },
         ],
         ..select_only(
             "select-only, prepared, 64 clients, TCP loopback with TLS",
             64,
-            Via::Tls,
+            RowVia::Tls,
         )
     },
     Row {
-        goals: &[NO_MORE_THAN_PGBENCH, by_bare(Figure::Cpu, 1.10)],
+        goals: &[NO_MORE_THAN_PGBENCH, by_bare(BenchFigure::Cpu, 1.10)],
         bare: true,
         ..select_only(
             "select-only, prepared, 8 clients, Unix socket",
             8,
-            Via::Socket,
+            RowVia::Socket,
         )
     },
     Row {
         goals: &[
             NO_MORE_THAN_PGBENCH,
-            by_bare(Figure::Cpu, 1.08),
-            by_bare(Figure::Latency, 1.02),
+            by_bare(BenchFigure::Cpu, 1.08),
+            by_bare(BenchFigure::Latency, 1.02),
         ],
         bare: true,
         ..select_only(
             "select-only, prepared, 1 client, Unix socket",
             1,
-            Via::Socket,
+            RowVia::Socket,
         )
     },
-    tpcb("tpcb-like, prepared, 8 clients", QueryMode::Prepared),
-    tpcb("tpcb-like, simple, 8 clients", QueryMode::Simple),
+    tpcb("tpcb-like, prepared, 8 clients", RowMode::Prepared),
+    tpcb("tpcb-like, simple, 8 clients", RowMode::Simple),
     Row {
         name: "1,000 connections, 2,000 transactions/s by --rate",
         peer: Some(Peer::Pgbench),
@@ -77,9 +77,9 @@ pub const ROWS: &[Row] = &[
             ..SELECT_ONLY.of(1000)
         },
         goals: &[
-            at_most(Figure::Cpu, 0.42),
-            at_most(Figure::LagMean, 0.1),
-            at_most(Figure::LagWorst, 0.1),
+            at_most(BenchFigure::Cpu, 0.42),
+            at_most(BenchFigure::LagMean, 0.1),
+            at_most(BenchFigure::LagWorst, 0.1),
         ],
         bare: true,
     },
@@ -87,44 +87,44 @@ pub const ROWS: &[Row] = &[
         name: "a server that answers at once, 64 clients, one thread",
         peer: Some(Peer::Pgbench),
         job: Job {
-            via: Via::Stub,
+            via: RowVia::Stub,
             workload: Workload::Script,
             ..SELECT_ONLY.of(64)
         },
-        goals: &[at_least(Figure::Throughput, 1.9)],
+        goals: &[at_least(BenchFigure::Throughput, 1.9)],
         bare: true,
     },
     Row {
         name: "YCSB B, 16 clients, TCP",
         peer: Some(Peer::GoYcsb),
         job: Job {
-            via: Via::Tcp,
+            via: RowVia::Tcp,
             workload: Workload::YcsbB,
             ..SELECT_ONLY.of(16)
         },
-        goals: &[at_most(Figure::Cpu, 0.30)],
+        goals: &[at_most(BenchFigure::Cpu, 0.30)],
         bare: false,
     },
     Row {
         name: "point select, 64 clients, TCP",
         peer: Some(Peer::Sysbench),
         job: Job {
-            via: Via::Tcp,
+            via: RowVia::Tcp,
             workload: Workload::PointSelect,
             ..SELECT_ONLY.of(64)
         },
-        goals: &[at_most(Figure::Cpu, 0.60)],
+        goals: &[at_most(BenchFigure::Cpu, 0.60)],
         bare: false,
     },
     Row {
         name: "recording a history, a server that answers at once, 16 clients, one thread",
         peer: Some(Peer::Without),
         job: Job {
-            via: Via::Stub,
+            via: RowVia::Stub,
             workload: Workload::History,
             ..SELECT_ONLY.of(16)
         },
-        goals: &[at_most(Figure::OwnCpu, 1.10)],
+        goals: &[at_most(BenchFigure::OwnCpu, 1.10)],
         bare: false,
     },
     loading("whole -i -I dtgvp, scale 100", Workload::Load),
@@ -140,11 +140,11 @@ pub const ROWS: &[Row] = &[
         name: "TPC-C, load of 10 warehouses without foreign keys",
         peer: Some(Peer::GoTpc),
         job: Job {
-            via: Via::Tcp,
+            via: RowVia::Tcp,
             workload: Workload::TpccLoad,
             ..SELECT_ONLY.of(1)
         },
-        goals: &[at_most(Figure::Wall, 1.5)],
+        goals: &[at_most(BenchFigure::Wall, 1.5)],
         bare: false,
     },
     tpcc(
@@ -165,8 +165,8 @@ pub const ROWS: &[Row] = &[
             ..SELECT_ONLY.of(1000)
         },
         goals: &[Goal {
-            figure: Figure::PeakMemory,
-            bound: Bound::Most(64.0),
+            figure: BenchFigure::PeakMemory,
+            bound: RowBound::Most(64.0),
         }],
         bare: false,
     },
@@ -191,14 +191,14 @@ pub struct Row {
 #[derive(Clone, Copy)]
 pub struct Goal {
     /// Which one.
-    pub figure: Figure,
+    pub figure: BenchFigure,
     /// And what.
-    pub bound: Bound,
+    pub bound: RowBound,
 }
 
 /// A bound of a figure.
 #[derive(Clone, Copy)]
-pub enum Bound {
+pub enum RowBound {
     /// pgdyno's by the peer's is no more than this.
     RatioAtMost(f64),
     /// pgdyno's by the peer's is no less than this.
@@ -234,13 +234,13 @@ pub struct Job {
     /// Which transactions.
     pub workload: Workload,
     /// How statements travel.
-    pub mode: QueryMode,
+    pub mode: RowMode,
     /// Connections, all busy at the same time.
     pub clients: u32,
     /// Threads that drive them.
     pub threads: u32,
     /// How the server is reached.
-    pub via: Via,
+    pub via: RowVia,
     /// Transactions a second by schedule.
     pub rate: Option<u32>,
 }
@@ -290,7 +290,7 @@ impl Workload {
 
 /// How the server is reached.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Via {
+pub enum RowVia {
     /// Its Unix socket.
     Socket,
     /// TCP on 127.0.0.1.
@@ -305,29 +305,29 @@ pub enum Via {
 
 /// How statements travel.
 #[derive(Clone, Copy)]
-pub enum QueryMode {
+pub enum RowMode {
     /// Values stand in the text.
     Simple,
     /// Parsed once a connection.
     Prepared,
 }
 
-impl QueryMode {
+impl RowMode {
     /// The name, which pgdyno and pgbench share.
     pub fn name(self) -> &'static str {
         match self {
-            QueryMode::Simple => "simple",
-            QueryMode::Prepared => "prepared",
+            RowMode::Simple => "simple",
+            RowMode::Prepared => "prepared",
         }
     }
 }
 
 const SELECT_ONLY: Job = Job {
     workload: Workload::SelectOnly,
-    mode: QueryMode::Prepared,
+    mode: RowMode::Prepared,
     clients: 1,
     threads: 1,
-    via: Via::Socket,
+    via: RowVia::Socket,
     rate: None,
 };
 
@@ -337,25 +337,25 @@ impl Job {
     }
 }
 
-const fn at_most(figure: Figure, ratio: f64) -> Goal {
-    let bound = Bound::RatioAtMost(ratio);
+const fn at_most(figure: BenchFigure, ratio: f64) -> Goal {
+    let bound = RowBound::RatioAtMost(ratio);
     Goal { figure, bound }
 }
 
-const fn by_bare(figure: Figure, ratio: f64) -> Goal {
-    let bound = Bound::ByBare(ratio);
+const fn by_bare(figure: BenchFigure, ratio: f64) -> Goal {
+    let bound = RowBound::ByBare(ratio);
     Goal { figure, bound }
 }
 
 /// No row costs the client more than this.
-const NO_MORE_THAN_PGBENCH: Goal = at_most(Figure::Cpu, 0.95);
+const NO_MORE_THAN_PGBENCH: Goal = at_most(BenchFigure::Cpu, 0.95);
 
-const fn at_least(figure: Figure, ratio: f64) -> Goal {
-    let bound = Bound::RatioAtLeast(ratio);
+const fn at_least(figure: BenchFigure, ratio: f64) -> Goal {
+    let bound = RowBound::RatioAtLeast(ratio);
     Goal { figure, bound }
 }
 
-const fn select_only(name: &'static str, clients: u32, via: Via) -> Row {
+const fn select_only(name: &'static str, clients: u32, via: RowVia) -> Row {
     Row {
         name,
         peer: Some(Peer::Pgbench),
@@ -369,11 +369,11 @@ const fn select_only(name: &'static str, clients: u32, via: Via) -> Row {
 }
 
 const CPU_BY_SERVER: Goal = Goal {
-    figure: Figure::CpuByServer,
-    bound: Bound::Most(0.05),
+    figure: BenchFigure::CpuByServer,
+    bound: RowBound::Most(0.05),
 };
 
-const LOAD_GOALS: &[Goal] = &[at_most(Figure::Wall, 0.90), CPU_BY_SERVER];
+const LOAD_GOALS: &[Goal] = &[at_most(BenchFigure::Wall, 0.90), CPU_BY_SERVER];
 
 const fn loading(name: &'static str, workload: Workload) -> Row {
     Row {
@@ -388,9 +388,9 @@ const fn loading(name: &'static str, workload: Workload) -> Row {
     }
 }
 
-const TPCB_GOALS: &[Goal] = &[NO_MORE_THAN_PGBENCH, by_bare(Figure::Cpu, 1.10)];
+const TPCB_GOALS: &[Goal] = &[NO_MORE_THAN_PGBENCH, by_bare(BenchFigure::Cpu, 1.10)];
 
-const fn tpcb(name: &'static str, mode: QueryMode) -> Row {
+const fn tpcb(name: &'static str, mode: RowMode) -> Row {
     Row {
         name,
         peer: Some(Peer::Pgbench),
@@ -404,14 +404,14 @@ const fn tpcb(name: &'static str, mode: QueryMode) -> Row {
     }
 }
 
-const TPCC_GOALS: &[Goal] = &[at_most(Figure::Cpu, 0.5)];
+const TPCC_GOALS: &[Goal] = &[at_most(BenchFigure::Cpu, 0.5)];
 
 const fn tpcc(name: &'static str, peer: Peer, workload: Workload) -> Row {
     Row {
         name,
         peer: Some(peer),
         job: Job {
-            via: Via::Tcp,
+            via: RowVia::Tcp,
             workload,
             ..SELECT_ONLY.of(8)
         },
@@ -420,26 +420,26 @@ const fn tpcc(name: &'static str, peer: Peer, workload: Workload) -> Row {
     }
 }
 
-impl Bound {
+impl RowBound {
     /// As shown.
     pub fn text(self) -> String {
         match self {
-            Bound::RatioAtMost(ratio) => format!("≤ {ratio:.2} ×"),
-            Bound::RatioAtLeast(ratio) => format!("≥ {ratio:.2} ×"),
-            Bound::Most(value) => format!("≤ {value}"),
-            Bound::ByPlain(ratio) => format!("≤ {ratio:.2} × without TLS"),
-            Bound::ByBare(ratio) => format!("≤ {ratio:.2} × bare loop"),
+            RowBound::RatioAtMost(ratio) => format!("≤ {ratio:.2} ×"),
+            RowBound::RatioAtLeast(ratio) => format!("≥ {ratio:.2} ×"),
+            RowBound::Most(value) => format!("≤ {value}"),
+            RowBound::ByPlain(ratio) => format!("≤ {ratio:.2} × without TLS"),
+            RowBound::ByBare(ratio) => format!("≤ {ratio:.2} × bare loop"),
         }
     }
 
     /// Whether it is kept.
     pub fn holds(self, ours: f64, ratio: f64) -> bool {
         match self {
-            Bound::RatioAtMost(bound) | Bound::ByPlain(bound) | Bound::ByBare(bound) => {
+            RowBound::RatioAtMost(bound) | RowBound::ByPlain(bound) | RowBound::ByBare(bound) => {
                 ratio <= bound
             }
-            Bound::RatioAtLeast(bound) => ratio >= bound,
-            Bound::Most(bound) => ours <= bound,
+            RowBound::RatioAtLeast(bound) => ratio >= bound,
+            RowBound::Most(bound) => ours <= bound,
         }
     }
 }
@@ -451,14 +451,16 @@ mod tests {
     #[test]
     fn a_bound_is_kept_up_to_itself() {
         assert!(
-            Bound::RatioAtMost(0.5).holds(9.0, 0.5) && !Bound::RatioAtMost(0.5).holds(0.1, 0.51)
+            RowBound::RatioAtMost(0.5).holds(9.0, 0.5)
+                && !RowBound::RatioAtMost(0.5).holds(0.1, 0.51)
         );
         assert!(
-            Bound::RatioAtLeast(1.1).holds(0.0, 1.1) && !Bound::RatioAtLeast(1.1).holds(9.0, 1.0)
+            RowBound::RatioAtLeast(1.1).holds(0.0, 1.1)
+                && !RowBound::RatioAtLeast(1.1).holds(9.0, 1.0)
         );
-        assert!(Bound::Most(64.0).holds(64.0, 9.0) && !Bound::Most(64.0).holds(65.0, 0.1));
-        assert!(Bound::ByPlain(1.5).holds(9.0, 1.5) && !Bound::ByPlain(1.5).holds(0.1, 1.51));
-        assert!(Bound::ByBare(1.1).holds(9.0, 1.1) && !Bound::ByBare(1.1).holds(0.1, 1.11));
-        assert!(!Bound::RatioAtMost(0.5).holds(1.0, f64::NAN));
+        assert!(RowBound::Most(64.0).holds(64.0, 9.0) && !RowBound::Most(64.0).holds(65.0, 0.1));
+        assert!(RowBound::ByPlain(1.5).holds(9.0, 1.5) && !RowBound::ByPlain(1.5).holds(0.1, 1.51));
+        assert!(RowBound::ByBare(1.1).holds(9.0, 1.1) && !RowBound::ByBare(1.1).holds(0.1, 1.11));
+        assert!(!RowBound::RatioAtMost(0.5).holds(1.0, f64::NAN));
     }
 }

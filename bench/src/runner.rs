@@ -5,8 +5,8 @@ use pgdyno_platform::interrupt::Interrupts;
 
 use crate::Error;
 use crate::measure::Run;
-use crate::programs::{Program, Programs};
-use crate::rows::{Job, Row, Via, Workload};
+use crate::programs::{BenchProgram, Programs};
+use crate::rows::{Job, Row, RowVia, Workload};
 use crate::server::{Bed, must_succeed};
 use crate::settings::Settings;
 
@@ -37,7 +37,7 @@ pub struct Measured {
 }
 
 /// Whose turn it is, and what it does.
-type Turn<'a> = (&'a dyn Program, Job);
+type RunnerTurn<'a> = (&'a dyn BenchProgram, Job);
 
 /// Measures `row`, telling each run as it ends.
 pub fn in_turn(
@@ -58,19 +58,19 @@ pub fn in_turn(
         // The peer makes the table.
         return Ok(Measured::nothing(row, missing));
     }
-    let compared = [Some(&programs.pgdyno as &dyn Program), peer];
+    let compared = [Some(&programs.pgdyno as &dyn BenchProgram), peer];
     let compared = compared.into_iter().flatten();
     let bare = programs.bare.iter().filter(|_| row.bare);
-    let bare = bare.map(|loop_| (loop_ as &dyn Program, row.job));
+    let bare = bare.map(|loop_| (loop_ as &dyn BenchProgram, row.job));
     let plain = Job {
-        via: Via::TlsOff,
+        via: RowVia::TlsOff,
         ..row.job
     };
     let plain = { compared.clone() }
-        .filter(|_| row.job.via == Via::Tls)
+        .filter(|_| row.job.via == RowVia::Tls)
         .map(|program| (program, plain));
     let count = compared.clone().count();
-    let turn: Vec<Turn<'_>> = { compared.map(|program| (program, row.job)) }
+    let turn: Vec<RunnerTurn<'_>> = { compared.map(|program| (program, row.job)) }
         .chain(plain)
         .chain(bare)
         .collect();
@@ -86,7 +86,7 @@ pub fn in_turn(
     let mut named = turn.iter().map(|(program, _)| program.name()).zip(runs);
     let (_, ours) = named.next().unwrap_or_default();
     let theirs = if peer.is_some() { named.next() } else { None };
-    let plain = if row.job.via == Via::Tls { count } else { 0 };
+    let plain = if row.job.via == RowVia::Tls { count } else { 0 };
     Ok(Measured {
         row,
         ours,
@@ -99,7 +99,7 @@ pub fn in_turn(
 
 fn take_turns(
     row: &Row,
-    turn: &[Turn<'_>],
+    turn: &[RunnerTurn<'_>],
     runs: &mut [Vec<Run>],
     bed: &Bed,
     settings: &Settings,
@@ -138,7 +138,7 @@ fn take_turns(
                 let (name, value) = (goal.figure.name(), goal.figure.of(&run));
                 format!(", {name} {value:.2}")
             });
-            let plainly = if job.via == Via::TlsOff {
+            let plainly = if job.via == RowVia::TlsOff {
                 " without TLS"
             } else {
                 ""
@@ -157,7 +157,7 @@ fn take_turns(
 
 /// A run of a row. With a rate most of the time nothing happens, and a short run would tell of
 /// starting and connecting: there it is what a longer run has beyond a short one, for every program.
-fn one(program: &dyn Program, job: &Job, bed: &Bed, seconds: u32) -> Result<Run, Error> {
+fn one(program: &dyn BenchProgram, job: &Job, bed: &Bed, seconds: u32) -> Result<Run, Error> {
     let run = |seconds| Run::of(program, job, bed, seconds);
     if job.rate.is_none() {
         return run(seconds);

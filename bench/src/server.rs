@@ -16,7 +16,7 @@ use pgdyno_server::{Cache, Listen, Options, Server};
 
 use crate::Error;
 use crate::programs::Programs;
-use crate::rows::{Via, Workload};
+use crate::rows::{RowVia, Workload};
 use tls::Tls;
 
 /// The loads of pgbench's tables, and where they go: a database of its own.
@@ -118,15 +118,15 @@ impl Bed {
             psql: programs.bindir.join("psql"),
         };
         eprintln!("bench: loading pgbench's tables, scale {SCALE}");
-        must_succeed(&mut programs.pgbench.load(&bed.url(Via::Socket), SCALE))?;
+        must_succeed(&mut programs.pgbench.load(&bed.url(RowVia::Socket), SCALE))?;
         must_succeed(&mut bed.sql("CHECKPOINT"))?;
         must_succeed(&mut bed.create_database(LOAD_DATABASE))?;
         Ok(bed)
     }
 
     /// Starts what is missing for going this way.
-    pub fn ready_for(&self, via: Via) -> Result<(), Error> {
-        if via == Via::Tls && self.tls.get().is_none() {
+    pub fn ready_for(&self, via: RowVia) -> Result<(), Error> {
+        if via == RowVia::Tls && self.tls.get().is_none() {
             let tls = Tls::start(cache()?)?;
             // Nothing has set it meanwhile: this thread is alone with it.
             let _ = self.tls.set(tls);
@@ -135,8 +135,8 @@ impl Bed {
     }
 
     /// The pgbench that can go this way, if the stock one cannot.
-    pub fn pgbench_with_tls(&self, via: Via) -> Option<&PathBuf> {
-        let is_there = matches!(via, Via::Tls | Via::TlsOff);
+    pub fn pgbench_with_tls(&self, via: RowVia) -> Option<&PathBuf> {
+        let is_there = matches!(via, RowVia::Tls | RowVia::TlsOff);
         let tls = self.tls.get().filter(|_| is_there);
         tls.map(|tls| &tls.pgbench)
     }
@@ -147,16 +147,16 @@ impl Bed {
     }
 
     /// Where it is reached in this way.
-    pub fn url(&self, via: Via) -> String {
+    pub fn url(&self, via: RowVia) -> String {
         let address = self.server.address();
         match via {
-            Via::Socket => address.url(),
-            Via::Tcp => address.loopback_url().unwrap_or_default(),
-            Via::Tls | Via::TlsOff => {
+            RowVia::Socket => address.url(),
+            RowVia::Tcp => address.loopback_url().unwrap_or_default(),
+            RowVia::Tls | RowVia::TlsOff => {
                 let tls = self.tls.get();
-                tls.map_or_else(String::new, |tls| tls.url(via == Via::Tls))
+                tls.map_or_else(String::new, |tls| tls.url(via == RowVia::Tls))
             }
-            Via::Stub => format!(
+            RowVia::Stub => format!(
                 "postgresql://postgres@/postgres?host={}",
                 self.directory.display()
             ),
@@ -165,15 +165,17 @@ impl Bed {
 
     /// Another of its databases.
     pub fn url_of_database(&self, name: &str) -> String {
-        self.url(Via::Socket)
+        self.url(RowVia::Socket)
             .replace("/postgres?", &format!("/{name}?"))
     }
 
     /// The Unix socket.
-    pub fn socket(&self, via: Via) -> PathBuf {
+    pub fn socket(&self, via: RowVia) -> PathBuf {
         match via {
-            Via::Stub => stub_socket(&self.directory),
-            Via::Socket | Via::Tcp | Via::Tls | Via::TlsOff => self.server.address().socket_path(),
+            RowVia::Stub => stub_socket(&self.directory),
+            RowVia::Socket | RowVia::Tcp | RowVia::Tls | RowVia::TlsOff => {
+                self.server.address().socket_path()
+            }
         }
     }
 
@@ -243,7 +245,7 @@ impl Bed {
     pub fn sql(&self, sql: &str) -> Command {
         let mut command = Command::new(&self.psql);
         command.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]);
-        command.args(["--dbname", &self.url(Via::Socket), "--command", sql]);
+        command.args(["--dbname", &self.url(RowVia::Socket), "--command", sql]);
         command
     }
 

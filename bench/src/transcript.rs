@@ -35,7 +35,7 @@ pub fn open(socket: &Path) -> Result<(), Error> {
 
 fn serve(mut client: UnixStream) -> io::Result<()> {
     start(&mut client)?;
-    let (mut pieces, mut session) = (Pieces::default(), Session::default());
+    let (mut pieces, mut session) = (Pieces::default(), TranscriptSession::default());
     let mut buffer = vec![0; 64 << 10];
     let mut out = Vec::new();
     loop {
@@ -85,14 +85,14 @@ struct Answer {
 
 /// One connection.
 #[derive(Default)]
-struct Session {
+struct TranscriptSession {
     prepared: HashMap<Vec<u8>, Answer>,
     /// The statement that was bound last.
     bound: Answer,
     in_block: bool,
 }
 
-impl Session {
+impl TranscriptSession {
     fn answer(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) {
         match tag {
             b'P' => {
@@ -204,7 +204,7 @@ fn c_str(bytes: &[u8]) -> (&[u8], &[u8]) {
 mod tests {
     use super::*;
 
-    fn tags(session: &mut Session, asked: &[(u8, &[u8])]) -> Vec<u8> {
+    fn tags(session: &mut TranscriptSession, asked: &[(u8, &[u8])]) -> Vec<u8> {
         let (mut out, mut tags) = (Vec::new(), Vec::new());
         for (tag, body) in asked {
             session.answer(*tag, body, &mut out);
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_block_is_answered_as_postgresql_does() {
-        let mut session = Session::default();
+        let mut session = TranscriptSession::default();
         let begin = tags(&mut session, &[(b'Q', b"BEGIN;\0")]);
         assert_eq!(begin, b"CZT");
         let select: [(u8, &[u8]); 5] = [
@@ -243,6 +243,6 @@ mod tests {
             (b'E', b"\0\0\0\0\0"),
             (b'S', b""),
         ];
-        assert_eq!(tags(&mut Session::default(), &update), b"12nCZI");
+        assert_eq!(tags(&mut TranscriptSession::default(), &update), b"12nCZI");
     }
 }

@@ -18,7 +18,7 @@ use crate::Error;
 use crate::figures::median;
 use crate::programs::Programs;
 use crate::report::markdown;
-use crate::rows::Via;
+use crate::rows::RowVia;
 use crate::server::Bed;
 
 /// Of a core, in percent.
@@ -34,7 +34,7 @@ const WAYS: &[(&str, &[&str])] = &[
 ];
 
 /// One run.
-struct Watched {
+struct WatchedRun {
     /// CPU time of the server's processes for sessions of observers, by instrument, in milliseconds.
     instruments_ms: BTreeMap<String, f64>,
     /// Of all of them.
@@ -74,7 +74,7 @@ pub fn open(arguments: &[String]) -> Result<(), Error> {
          - server: {}\n- pgdyno: {}\n- runs: {CLIENTS} clients, select-only over TCP, {rounds} rounds of {seconds} s with \
          observers and without in turn; medians\n\n",
         bed.description(),
-        crate::programs::Program::version(&programs.pgdyno),
+        crate::programs::BenchProgram::version(&programs.pgdyno),
     );
     for (name, options) in WAYS {
         let (mut with, mut without) = (Vec::new(), Vec::new());
@@ -101,18 +101,18 @@ pub fn open(arguments: &[String]) -> Result<(), Error> {
 }
 
 /// The observers' share of a core of the server.
-fn percent(run: &Watched) -> f64 {
+fn percent(run: &WatchedRun) -> f64 {
     run.observers_ms / run.elapsed_s / 10.0
 }
 
-fn run(bed: &Bed, seconds: u32, options: &[&str]) -> Result<Watched, Error> {
+fn run(bed: &Bed, seconds: u32, options: &[&str]) -> Result<WatchedRun, Error> {
     let mut command = Command::new(std::env::current_exe()?.with_file_name("pgdyno"));
     command
         .args(["run", "select-only", "--quiet", "--json", "--no-store"])
         .args(["--query-mode=prepared", "--threads=2"])
         .arg(format!("--clients={CLIENTS}"))
         .arg(format!("--duration={seconds}s"))
-        .arg(format!("--url={}", bed.url(Via::Tcp)))
+        .arg(format!("--url={}", bed.url(RowVia::Tcp)))
         .args(options)
         .stdin(Stdio::null());
     die_with_parent(&mut command, Signal::Kill);
@@ -132,7 +132,7 @@ fn run(bed: &Bed, seconds: u32, options: &[&str]) -> Result<Watched, Error> {
     Ok(watched)
 }
 
-fn read(result: &Value, server_us: u64) -> Result<Watched, String> {
+fn read(result: &Value, server_us: u64) -> Result<WatchedRun, String> {
     let ms = |value: &Value| value.as_f64().map(|us| us / 1e3);
     let at = |pointer: &str| {
         let found = result.pointer(pointer).and_then(Value::as_f64);
@@ -144,7 +144,7 @@ fn read(result: &Value, server_us: u64) -> Result<Watched, String> {
         Some((name.clone(), ms(us)?))
     });
     let observed = |pointer: &str| result.pointer(pointer).and_then(ms).unwrap_or(0.0);
-    Ok(Watched {
+    Ok(WatchedRun {
         instruments_ms: instruments.collect(),
         observers_ms: observed("/observed/server_cpu_us"),
         here_ms: observed("/observed/cpu_us"),
@@ -154,11 +154,11 @@ fn read(result: &Value, server_us: u64) -> Result<Watched, String> {
     })
 }
 
-fn table(with: &[Watched], without: &[Watched]) -> String {
-    let of = |runs: &[Watched], figure: &dyn Fn(&Watched) -> f64| {
+fn table(with: &[WatchedRun], without: &[WatchedRun]) -> String {
+    let of = |runs: &[WatchedRun], figure: &dyn Fn(&WatchedRun) -> f64| {
         median(runs.iter().map(figure).collect())
     };
-    let line = |what: &str, ms: &dyn Fn(&Watched) -> f64| {
+    let line = |what: &str, ms: &dyn Fn(&WatchedRun) -> f64| {
         let share = of(with, &|run| ms(run) / run.elapsed_s / 10.0);
         [
             what.to_owned(),
@@ -171,7 +171,7 @@ fn table(with: &[Watched], without: &[Watched]) -> String {
     cells.push(line("observers, on the server", &|run| run.observers_ms));
     let names = with.first().map(|run| run.instruments_ms.keys());
     for name in names.into_iter().flatten() {
-        let of_run = |run: &Watched| run.instruments_ms.get(name).copied().unwrap_or(0.0);
+        let of_run = |run: &WatchedRun| run.instruments_ms.get(name).copied().unwrap_or(0.0);
         cells.push(line(&format!("– {name}"), &of_run));
     }
     cells.push(line("observers, on pgdyno's side", &|run| run.here_ms));
@@ -181,7 +181,7 @@ fn table(with: &[Watched], without: &[Watched]) -> String {
     } else {
         "missed"
     };
-    let each = |runs: &[Watched]| of(runs, &|run| run.server_ms * 1e3 / run.transactions);
+    let each = |runs: &[WatchedRun]| of(runs, &|run| run.server_ms * 1e3 / run.transactions);
     format!(
         "{}\nGoal: at most {GOAL_PERCENT} % of a core of the server, {met} ({share:.2} %). All the server's processes, from outside: \
          {:.1} µs a transaction with observers, {:.1} µs without.\n",

@@ -6,7 +6,7 @@ use std::io::Write;
 use pgdyno_server::instant::pieces::message;
 
 /// The transaction of a loop.
-pub struct Script {
+pub struct BareScript {
     statements: &'static [Statement],
     /// Parsed once a connection, or sent as text with its values in it.
     is_prepared: bool,
@@ -17,12 +17,12 @@ pub struct Script {
 /// A statement, with `$` before the names of its values.
 struct Statement {
     text: &'static str,
-    values: &'static [Value],
+    values: &'static [BareValue],
 }
 
 /// What is drawn for a transaction.
 #[derive(Clone, Copy)]
-enum Value {
+enum BareValue {
     Account,
     Branch,
     Teller,
@@ -31,14 +31,14 @@ enum Value {
 
 /// The values of one transaction.
 #[derive(Clone, Copy, Default)]
-pub struct Drawn([i64; 4]);
+pub struct DrawnValues([i64; 4]);
 
 const ACCOUNTS_OF_BRANCH: u64 = 100_000;
 const TELLERS_OF_BRANCH: u64 = 10;
 
 const SELECT: &[Statement] = &[Statement {
     text: "SELECT abalance FROM pgbench_accounts WHERE aid = $1",
-    values: &[Value::Account],
+    values: &[BareValue::Account],
 }];
 
 /// pgbench's seven.
@@ -49,23 +49,28 @@ const TPCB: &[Statement] = &[
     },
     Statement {
         text: "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2",
-        values: &[Value::Delta, Value::Account],
+        values: &[BareValue::Delta, BareValue::Account],
     },
     Statement {
         text: "SELECT abalance FROM pgbench_accounts WHERE aid = $1",
-        values: &[Value::Account],
+        values: &[BareValue::Account],
     },
     Statement {
         text: "UPDATE pgbench_tellers SET tbalance = tbalance + $1 WHERE tid = $2",
-        values: &[Value::Delta, Value::Teller],
+        values: &[BareValue::Delta, BareValue::Teller],
     },
     Statement {
         text: "UPDATE pgbench_branches SET bbalance = bbalance + $1 WHERE bid = $2",
-        values: &[Value::Delta, Value::Branch],
+        values: &[BareValue::Delta, BareValue::Branch],
     },
     Statement {
         text: "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES ($1, $2, $3, $4, CURRENT_TIMESTAMP)",
-        values: &[Value::Teller, Value::Branch, Value::Account, Value::Delta],
+        values: &[
+            BareValue::Teller,
+            BareValue::Branch,
+            BareValue::Account,
+            BareValue::Delta,
+        ],
     },
     Statement {
         text: "END",
@@ -73,7 +78,7 @@ const TPCB: &[Statement] = &[
     },
 ];
 
-impl Script {
+impl BareScript {
     /// The one of this name, on tables with so many accounts.
     pub fn named(name: &str, rows: u64) -> Option<Self> {
         let (statements, is_prepared) = match name {
@@ -111,10 +116,10 @@ impl Script {
     }
 
     /// The values of the next transaction, of a random number.
-    pub fn draw(&self, random: u64) -> Drawn {
+    pub fn draw(&self, random: u64) -> DrawnValues {
         let branches = (self.rows / ACCOUNTS_OF_BRANCH).max(1);
         let of = |count: u64, random: u64| (1 + random % count) as i64;
-        Drawn([
+        DrawnValues([
             of(self.rows, random),
             of(branches, random >> 24),
             of(branches * TELLERS_OF_BRANCH, random >> 32),
@@ -123,9 +128,15 @@ impl Script {
     }
 
     /// A statement of a transaction with these values. `body` is room to work in.
-    pub fn statement(&self, number: usize, drawn: &Drawn, body: &mut Vec<u8>, out: &mut Vec<u8>) {
+    pub fn statement(
+        &self,
+        number: usize,
+        drawn: &DrawnValues,
+        body: &mut Vec<u8>,
+        out: &mut Vec<u8>,
+    ) {
         let statement = &self.statements[number];
-        let value = |of: &Value| drawn.0[*of as usize];
+        let value = |of: &BareValue| drawn.0[*of as usize];
         body.clear();
         // Writing to a Vec cannot fail.
         if !self.is_prepared {
@@ -164,9 +175,9 @@ mod tests {
     use super::*;
 
     fn sent(name: &str, number: usize) -> String {
-        let script = Script::named(name, 2_000_000).unwrap();
+        let script = BareScript::named(name, 2_000_000).unwrap();
         let (mut body, mut out) = (Vec::new(), Vec::new());
-        let drawn = Drawn([11, 2, 13, -4]);
+        let drawn = DrawnValues([11, 2, 13, -4]);
         script.statement(number, &drawn, &mut body, &mut out);
         String::from_utf8_lossy(&out).replace('\0', ".")
     }
@@ -191,14 +202,14 @@ mod tests {
         // Length and value of each parameter.
         assert!(text.contains("...\u{2}-4...\u{2}13"), "{text}");
         assert!(sent("select", 0).contains(".s0."));
-        assert!(Script::named("insert", 1).is_none());
+        assert!(BareScript::named("insert", 1).is_none());
     }
 
     #[test]
     fn values_are_those_of_the_tables() {
-        let script = Script::named("tpcb", 2_000_000).unwrap();
+        let script = BareScript::named("tpcb", 2_000_000).unwrap();
         for random in [0, 1, u64::MAX, 0x9e37_79b9_7f4a_7c15] {
-            let Drawn([account, branch, teller, delta]) = script.draw(random);
+            let DrawnValues([account, branch, teller, delta]) = script.draw(random);
             assert!((1..=2_000_000).contains(&account));
             assert!((1..=20).contains(&branch) && (1..=200).contains(&teller));
             assert!((-5000..=5000).contains(&delta));
@@ -208,10 +219,10 @@ mod tests {
 
     #[test]
     fn what_is_prepared_is_parsed_once() {
-        let prepared = Script::named("tpcb", 1).unwrap().preparation();
+        let prepared = BareScript::named("tpcb", 1).unwrap().preparation();
         assert_eq!(prepared.iter().filter(|byte| **byte == b'$').count(), 11);
         assert!(
-            Script::named("tpcb-simple", 1)
+            BareScript::named("tpcb-simple", 1)
                 .unwrap()
                 .preparation()
                 .is_empty()

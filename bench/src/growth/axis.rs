@@ -1,11 +1,11 @@
 //! What an axis is: something of which a user may have more, and what pgdyno then does.
 
-use super::bed::Bed;
+use super::bed::GrowthBed;
 use super::options::Size;
 use crate::Error;
 
 /// Something that grows. Each is a file in `axes/`.
-pub struct Axis {
+pub struct GrowthAxis {
     /// As `--axis` has it.
     pub name: &'static str,
     /// As shown.
@@ -15,17 +15,17 @@ pub struct Axis {
     /// What is run at each step, and what of it grows.
     pub work: &'static str,
     /// How far it grows.
-    pub steps: Steps,
+    pub steps: AxisSteps,
     /// What is compared.
     pub peer: Option<Who>,
     /// What [`Run::output_bytes`] is, where it is counted: then it is drawn, else the CPU time is.
     pub output: Option<&'static str>,
     /// Runs one step once, and says what it cost. What the step needs is made first, and does not count.
-    pub run: fn(&Bed, Who, u64) -> Result<Run, Error>,
+    pub run: fn(&GrowthBed, Who, u64) -> Result<Run, Error>,
 }
 
 /// How far an axis grows, in ascending order.
-pub struct Steps {
+pub struct AxisSteps {
     /// With `--quick`.
     pub quick: &'static [u64],
     /// Without it.
@@ -56,7 +56,7 @@ pub struct Run {
     pub output_bytes: Option<u64>,
 }
 
-impl Axis {
+impl GrowthAxis {
     /// All who do it, pgdyno first.
     pub fn who(&self) -> &'static [Who] {
         match self.peer {
@@ -66,7 +66,7 @@ impl Axis {
     }
 }
 
-impl Steps {
+impl AxisSteps {
     /// Those of a size.
     pub fn of(&self, size: Size) -> Vec<u64> {
         match size {

@@ -17,7 +17,7 @@ use time::OffsetDateTime;
 
 use super::axis::{Run, Who};
 use super::options::Size;
-use super::section::Facts;
+use super::section::GrowthFacts;
 use crate::Error;
 use crate::measure::{PeakMemory, wait};
 use crate::programs::Programs;
@@ -36,7 +36,7 @@ const SETTINGS: &[(&str, &str)] = &[
 ];
 
 /// See the module.
-pub struct Bed {
+pub struct GrowthBed {
     programs: Programs,
     pgdyno: PathBuf,
     own: PathBuf,
@@ -58,12 +58,12 @@ pub struct Work<'a> {
     /// Threads that drive them.
     pub threads: u64,
     /// How long.
-    pub until: Until,
+    pub until: BedUntil,
 }
 
 /// When a run ends.
 #[derive(Clone, Copy)]
-pub enum Until {
+pub enum BedUntil {
     /// Each client has made so many transactions.
     Transactions(u64),
     /// So many seconds are over, with so many transactions a second by schedule.
@@ -75,7 +75,7 @@ pub enum Until {
     },
 }
 
-impl Bed {
+impl GrowthBed {
     /// Finds the programs.
     pub fn prepare() -> Result<Self, Error> {
         let _ = pgdyno_platform::limits::raise_open_files();
@@ -222,7 +222,7 @@ impl Bed {
         self.puts_out(command, notebook)
     }
 
-    /// Runs a command as [`Bed::client`] does; the size of this file is then what it puts out.
+    /// Runs a command as [`GrowthBed::client`] does; the size of this file is then what it puts out.
     pub fn puts_out(&self, command: Command, file: &Path) -> Result<Run, Error> {
         let run = self.client(command)?;
         Ok(Run {
@@ -255,8 +255,8 @@ impl Bed {
             .arg(format!("--clients={}", work.clients))
             .arg(format!("--threads={}", work.threads));
         match work.until {
-            Until::Transactions(each) => command.arg(format!("--transactions={each}")),
-            Until::Rate { per_s, seconds } => command
+            BedUntil::Transactions(each) => command.arg(format!("--transactions={each}")),
+            BedUntil::Rate { per_s, seconds } => command
                 .arg(format!("--rate={per_s}"))
                 .arg(format!("--duration={seconds}s")),
         };
@@ -274,8 +274,8 @@ impl Bed {
             .arg(format!("--client={}", work.clients))
             .arg(format!("--jobs={}", work.threads));
         match work.until {
-            Until::Transactions(each) => command.arg(format!("--transactions={each}")),
-            Until::Rate { per_s, seconds } => command
+            BedUntil::Transactions(each) => command.arg(format!("--transactions={each}")),
+            BedUntil::Rate { per_s, seconds } => command
                 .arg(format!("--rate={per_s}"))
                 .arg(format!("--time={seconds}")),
         };
@@ -322,10 +322,10 @@ impl Bed {
     }
 
     /// What is said beside the figures.
-    pub fn facts(&self, size: Size) -> Facts {
+    pub fn facts(&self, size: Size) -> GrowthFacts {
         let host = Host::read();
         let unknown = || "unknown".to_owned();
-        Facts {
+        GrowthFacts {
             date: OffsetDateTime::now_utc().date().to_string(),
             cpu: host.cpu_model.unwrap_or_else(unknown),
             cpus: host.cpus.to_string(),
@@ -338,14 +338,14 @@ impl Bed {
     }
 }
 
-impl Drop for Bed {
+impl Drop for GrowthBed {
     fn drop(&mut self) {
         // Files left in the temporary directory do no harm.
         let _ = fs::remove_dir_all(&self.directory);
     }
 }
 
-fn version(program: &dyn crate::programs::Program) -> String {
+fn version(program: &dyn crate::programs::BenchProgram) -> String {
     program.version().to_owned()
 }
 

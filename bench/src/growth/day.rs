@@ -30,7 +30,7 @@ pub fn open(arguments: &[String]) -> Result<(), Error> {
     let seconds: u64 = seconds.parse()?;
     let source = Store::existing(Path::new(from)).map_err(|e| e.to_string())?;
     let mut outcome = source.outcome(1).map_err(|e| e.to_string())?;
-    let turn = Turn::of(&mut outcome)?;
+    let turn = DayTurn::of(&mut outcome)?;
     let store = Store::open(Path::new(to)).map_err(|e| e.to_string())?;
     let mut writer = store.begin(&header(&outcome)).map_err(|e| e.to_string())?;
     Observer::<Outcome>::begun(&mut writer, outcome.recording.started);
@@ -53,14 +53,14 @@ pub fn open(arguments: &[String]) -> Result<(), Error> {
 }
 
 /// What comes again and again.
-struct Turn {
+struct DayTurn {
     seconds: Vec<Second>,
     observed: Observed,
     /// What was read in each second.
     samples: Vec<Vec<Sample>>,
 }
 
-impl Turn {
+impl DayTurn {
     /// The whole seconds of a trial, of which it then has none, nor anything that was read.
     fn of(outcome: &mut Outcome) -> Result<Self, Error> {
         let mut seconds = std::mem::take(&mut outcome.recording.seconds);

@@ -1,6 +1,6 @@
 //! The runs of an axis, and what they come to: medians by step, and how they grow.
 
-use super::axis::{Axis, Run, Who};
+use super::axis::{GrowthAxis, Run, Who};
 use super::fit;
 use crate::figures::median;
 
@@ -11,7 +11,7 @@ pub const LINEAR_MAX: f64 = 1.15;
 /// Everything that was measured of an axis.
 pub struct Measured {
     /// Which one.
-    pub axis: &'static Axis,
+    pub axis: &'static GrowthAxis,
     /// Its steps.
     pub steps: Vec<u64>,
     ours: Vec<Vec<Run>>,
@@ -22,7 +22,7 @@ pub struct Measured {
 
 /// A figure that may grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Figure {
+pub enum GrowthFigure {
     /// CPU time of the client process.
     Cpu,
     /// How long it took.
@@ -33,35 +33,40 @@ pub enum Figure {
     Output,
 }
 
-impl Figure {
+impl GrowthFigure {
     /// All of them.
-    pub const ALL: [Figure; 4] = [Figure::Cpu, Figure::Wall, Figure::Memory, Figure::Output];
+    pub const ALL: [GrowthFigure; 4] = [
+        GrowthFigure::Cpu,
+        GrowthFigure::Wall,
+        GrowthFigure::Memory,
+        GrowthFigure::Output,
+    ];
 
     /// As shown.
     pub fn name(self) -> &'static str {
         match self {
-            Figure::Cpu => "client CPU",
-            Figure::Wall => "wall time",
-            Figure::Memory => "peak memory",
-            Figure::Output => "bytes written",
+            GrowthFigure::Cpu => "client CPU",
+            GrowthFigure::Wall => "wall time",
+            GrowthFigure::Memory => "peak memory",
+            GrowthFigure::Output => "bytes written",
         }
     }
 
     fn of(self, run: &Run) -> f64 {
         match self {
-            Figure::Cpu => run.cpu_us as f64,
-            Figure::Wall => run.wall_s,
+            GrowthFigure::Cpu => run.cpu_us as f64,
+            GrowthFigure::Wall => run.wall_s,
             // A process that ended before its memory was read first has none.
-            Figure::Memory if run.peak_bytes == 0 => f64::NAN,
-            Figure::Memory => run.peak_bytes as f64,
-            Figure::Output => run.output_bytes.map_or(f64::NAN, |bytes| bytes as f64),
+            GrowthFigure::Memory if run.peak_bytes == 0 => f64::NAN,
+            GrowthFigure::Memory => run.peak_bytes as f64,
+            GrowthFigure::Output => run.output_bytes.map_or(f64::NAN, |bytes| bytes as f64),
         }
     }
 }
 
 impl Measured {
     /// Of these steps, nothing yet.
-    pub fn new(axis: &'static Axis, steps: &[u64]) -> Self {
+    pub fn new(axis: &'static GrowthAxis, steps: &[u64]) -> Self {
         let none = vec![Vec::new(); steps.len()];
         Self {
             axis,
@@ -105,7 +110,7 @@ impl Measured {
     }
 
     /// The median of a figure at a step.
-    pub fn median(&self, who: Who, step: usize, figure: Figure) -> Option<f64> {
+    pub fn median(&self, who: Who, step: usize, figure: GrowthFigure) -> Option<f64> {
         let runs = match who {
             Who::Pgdyno => &self.ours[step],
             Who::Pgbench => &self.theirs[step],
@@ -116,20 +121,20 @@ impl Measured {
     }
 
     /// The medians of all steps that were done.
-    pub fn points(&self, who: Who, figure: Figure) -> Vec<(f64, f64)> {
+    pub fn points(&self, who: Who, figure: GrowthFigure) -> Vec<(f64, f64)> {
         let at =
             |(step, count): (usize, &u64)| Some((*count as f64, self.median(who, step, figure)?));
         self.steps.iter().enumerate().filter_map(at).collect()
     }
 
     /// How a figure grows.
-    pub fn exponent(&self, who: Who, figure: Figure) -> Option<f64> {
+    pub fn exponent(&self, who: Who, figure: GrowthFigure) -> Option<f64> {
         fit::exponent(&self.points(who, figure))
     }
 
     /// What of pgdyno's grows faster than the work, with its exponent.
-    pub fn too_fast(&self) -> Vec<(Figure, f64)> {
-        let grown = Figure::ALL.iter().filter_map(|figure| {
+    pub fn too_fast(&self) -> Vec<(GrowthFigure, f64)> {
+        let grown = GrowthFigure::ALL.iter().filter_map(|figure| {
             let points = self.points(Who::Pgdyno, *figure);
             // At the last two steps alone, too: one step that was disturbed bends a fit of few.
             let exponent = fit::exponent(&points)?;
@@ -156,9 +161,15 @@ mod tests {
             measured.add(Who::Pgbench, 0, run);
             measured.add(Who::Pgbench, 1, Run::default());
         }
-        assert_eq!(measured.median(Who::Pgbench, 0, Figure::Memory), Some(8.0));
-        assert_eq!(measured.median(Who::Pgbench, 1, Figure::Memory), None);
-        assert_eq!(measured.points(Who::Pgbench, Figure::Memory), [(1.0, 8.0)]);
-        assert_eq!(measured.median(Who::Pgdyno, 0, Figure::Cpu), None);
+        assert_eq!(
+            measured.median(Who::Pgbench, 0, GrowthFigure::Memory),
+            Some(8.0)
+        );
+        assert_eq!(measured.median(Who::Pgbench, 1, GrowthFigure::Memory), None);
+        assert_eq!(
+            measured.points(Who::Pgbench, GrowthFigure::Memory),
+            [(1.0, 8.0)]
+        );
+        assert_eq!(measured.median(Who::Pgdyno, 0, GrowthFigure::Cpu), None);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::axes;
-use super::axis::Axis;
+use super::axis::GrowthAxis;
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Size {
 /// What is asked for.
 pub struct Options {
     /// Which axes.
-    pub axes: Vec<&'static Axis>,
+    pub axes: Vec<&'static GrowthAxis>,
     /// How far they grow.
     pub size: Size,
     /// How often each step is run.
@@ -88,7 +88,7 @@ fn whole(text: &str) -> Result<u32, String> {
     number.ok_or_else(|| format!("--rounds must be a whole number above 0, not {text}"))
 }
 
-fn named(name: &str) -> Result<&'static Axis, String> {
+fn named(name: &str) -> Result<&'static GrowthAxis, String> {
     let axis = axes::ALL.iter().copied().find(|axis| axis.name == name);
     axis.ok_or_else(|| {
         let names: Vec<_> = axes::ALL.iter().map(|axis| axis.name).collect();

@@ -26,7 +26,7 @@ pub struct Summary {
 
 /// The sections of the file, by axis, each from its heading to its end.
 #[derive(Debug, Default)]
-pub struct Page(Vec<(String, String)>);
+pub struct GrowthPage(Vec<(String, String)>);
 
 const COMMENT: (&str, &str) = ("<!-- axis ", " -->");
 
@@ -50,7 +50,7 @@ impl Summary {
     }
 }
 
-impl Page {
+impl GrowthPage {
     /// What the file has; nothing where there is none.
     ///
     /// # Errors
@@ -137,27 +137,32 @@ mod tests {
 
     #[test]
     fn another_measurement_replaces_its_section_alone() {
-        let mut page = Page::default();
+        let mut page = GrowthPage::default();
         page.put("threads", section("threads", "Threads"));
         page.put("connections", section("connections", "Connections"));
-        let mut again = Page::parse(&page.text());
+        let mut again = GrowthPage::parse(&page.text());
         again.put("threads", section("threads", "More threads"));
         let text = again.text();
         assert_eq!(text.matches("## Connections\n").count(), 1, "{text}");
         assert!(!text.contains("## Threads\n") && text.contains("## More threads\n"));
         assert!(text.contains("| More threads | 1 to 9 things |"), "{text}");
         // What was read and written again is the same.
-        assert_eq!(Page::parse(&text).text(), text);
+        assert_eq!(GrowthPage::parse(&text).text(), text);
         // In the order of the axes, whichever was measured first.
         assert!(text.find("## Connections") < text.find("## More threads"));
     }
 
     #[test]
     fn a_file_that_is_not_there_has_no_sections() {
-        assert!(Page::read(Path::new("/no/such/file")).unwrap().0.is_empty());
-        let error = Page::read(Path::new("/")).unwrap_err().to_string();
+        assert!(
+            GrowthPage::read(Path::new("/no/such/file"))
+                .unwrap()
+                .0
+                .is_empty()
+        );
+        let error = GrowthPage::read(Path::new("/")).unwrap_err().to_string();
         assert!(error.contains("cannot read /"), "{error}");
-        let error = Page::default().write(Path::new("/no/such/file"));
+        let error = GrowthPage::default().write(Path::new("/no/such/file"));
         assert!(error.unwrap_err().to_string().contains("cannot write"));
     }
 }

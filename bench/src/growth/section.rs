@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use super::axis::Who;
 use super::curve::{self, Line};
-use super::measured::{Figure, Measured};
+use super::measured::{GrowthFigure, Measured};
 use super::page::Summary;
 use crate::report::markdown;
 
 /// What is said beside the figures.
-pub struct Facts {
+pub struct GrowthFacts {
     /// The day.
     pub date: String,
     /// The CPU's model.
@@ -29,7 +29,7 @@ pub struct Facts {
 }
 
 /// The section of an axis, with its row of the summary in a comment.
-pub fn text(measured: &Measured, facts: &Facts) -> String {
+pub fn text(measured: &Measured, facts: &GrowthFacts) -> String {
     let axis = measured.axis;
     let runs = (0..measured.steps.len())
         .map(|step| measured.runs(step))
@@ -86,10 +86,10 @@ pub fn text(measured: &Measured, facts: &Facts) -> String {
 }
 
 /// What is drawn: where bytes are counted they are what the axis is about.
-fn drawn(measured: &Measured) -> Figure {
+fn drawn(measured: &Measured) -> GrowthFigure {
     match measured.axis.output {
-        Some(_) => Figure::Output,
-        None => Figure::Cpu,
+        Some(_) => GrowthFigure::Output,
+        None => GrowthFigure::Cpu,
     }
 }
 
@@ -105,16 +105,16 @@ fn verdict(measured: &Measured) -> String {
     format!("Worse than linear: {}", each.collect::<Vec<_>>().join(", "))
 }
 
-fn figure_name(measured: &Measured, figure: Figure) -> &'static str {
+fn figure_name(measured: &Measured, figure: GrowthFigure) -> &'static str {
     match (figure, measured.axis.output) {
-        (Figure::Output, Some(name)) => name,
+        (GrowthFigure::Output, Some(name)) => name,
         (figure, _) => figure.name(),
     }
 }
 
 /// The exponents of a program's figures, those that there are.
 fn exponents(measured: &Measured, who: Who) -> [String; 4] {
-    Figure::ALL.map(|figure| match measured.exponent(who, figure) {
+    GrowthFigure::ALL.map(|figure| match measured.exponent(who, figure) {
         // Not -0.00.
         Some(exponent) => format!("{:.2}", (exponent * 100.0).round() / 100.0 + 0.0),
         None => "–".to_owned(),
@@ -135,8 +135,8 @@ fn summary(measured: &Measured) -> Summary {
     let ratio = axis.peer.and_then(|peer| {
         let last = (0..=last).rev();
         let mut both = last.filter_map(|step| {
-            let ours = measured.median(Who::Pgdyno, step, Figure::Cpu)?;
-            let theirs = measured.median(peer, step, Figure::Cpu)?;
+            let ours = measured.median(Who::Pgdyno, step, GrowthFigure::Cpu)?;
+            let theirs = measured.median(peer, step, GrowthFigure::Cpu)?;
             Some((step, ours / theirs))
         });
         both.next()
@@ -184,13 +184,13 @@ fn table(measured: &Measured) -> String {
                 let value = measured.median(*who, step, figure);
                 value.map_or("–".to_owned(), |value| number(value / by))
             };
-            line.push(of(Figure::Cpu, 1e3));
-            line.push(of(Figure::Cpu, *count as f64));
-            line.push(of(Figure::Wall, 1.0));
-            line.push(of(Figure::Memory, f64::from(1 << 20)));
+            line.push(of(GrowthFigure::Cpu, 1e3));
+            line.push(of(GrowthFigure::Cpu, *count as f64));
+            line.push(of(GrowthFigure::Wall, 1.0));
+            line.push(of(GrowthFigure::Memory, f64::from(1 << 20)));
         }
         if axis.output.is_some() {
-            let bytes = measured.median(Who::Pgdyno, step, Figure::Output);
+            let bytes = measured.median(Who::Pgdyno, step, GrowthFigure::Output);
             line.push(bytes.map_or("–".to_owned(), |bytes| number(bytes / 1024.0)));
         }
         lines.push(line);
@@ -216,7 +216,7 @@ fn drawing(measured: &Measured) -> String {
     };
     let others: Vec<Line> = axis_peer(measured).map(|peer| line('x', peer)).collect();
     let scale = |value: f64| match figure {
-        Figure::Output => format!("{} KiB", number(value / 1024.0)),
+        GrowthFigure::Output => format!("{} KiB", number(value / 1024.0)),
         _ => format!("{} ms", number(value / 1e3)),
     };
     curve::draw(&line('o', Who::Pgdyno), &others, scale)

@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{Program, Reported};
+use super::{BenchProgram, Reported};
 use crate::Error;
-use crate::rows::{Job, QueryMode, Via, Workload};
+use crate::rows::{Job, RowMode, RowVia, Workload};
 use crate::server::Bed;
 
 /// One of the loops.
@@ -29,7 +29,7 @@ impl Bare {
     }
 }
 
-impl Program for Bare {
+impl BenchProgram for Bare {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -41,14 +41,14 @@ impl Program for Bare {
     fn command(&self, job: &Job, bed: &Bed, seconds: u32) -> Command {
         let mut command = Command::new(&self.program);
         let place = match job.via {
-            Via::Tcp => format!("127.0.0.1:{}", bed.port()),
-            Via::Socket | Via::Stub | Via::Tls | Via::TlsOff => {
+            RowVia::Tcp => format!("127.0.0.1:{}", bed.port()),
+            RowVia::Socket | RowVia::Stub | RowVia::Tls | RowVia::TlsOff => {
                 bed.socket(job.via).display().to_string()
             }
         };
         let script = match (job.workload, job.mode) {
-            (Workload::Tpcb, QueryMode::Prepared) => "tpcb",
-            (Workload::Tpcb, QueryMode::Simple) => "tpcb-simple",
+            (Workload::Tpcb, RowMode::Prepared) => "tpcb",
+            (Workload::Tpcb, RowMode::Simple) => "tpcb-simple",
             _ => "select",
         };
         let numbers = [job.clients, seconds, crate::server::ACCOUNTS];

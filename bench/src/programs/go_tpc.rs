@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Program, Reported, find};
+use super::{BenchProgram, Reported, find};
 use crate::rows::{Job, Workload};
 use crate::server::Bed;
 
@@ -54,7 +54,7 @@ impl GoTpc {
     }
 }
 
-impl Program for GoTpc {
+impl BenchProgram for GoTpc {
     fn name(&self) -> &'static str {
         "go-tpc"
     }

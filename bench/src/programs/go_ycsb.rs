@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{Program, Reported, find};
-use crate::rows::{Job, Via, Workload};
+use super::{BenchProgram, Reported, find};
+use crate::rows::{Job, RowVia, Workload};
 use crate::server::Bed;
 
 /// Rows of the table, for both programs.
@@ -54,7 +54,7 @@ impl GoYcsb {
     }
 }
 
-impl Program for GoYcsb {
+impl BenchProgram for GoYcsb {
     fn name(&self) -> &'static str {
         "go-ycsb"
     }
@@ -81,7 +81,7 @@ impl Program for GoYcsb {
     }
 
     fn command(&self, job: &Job, bed: &Bed, seconds: u32) -> Command {
-        debug_assert!(job.via == Via::Tcp && job.workload == Workload::YcsbB);
+        debug_assert!(job.via == RowVia::Tcp && job.workload == Workload::YcsbB);
         self.call("run", bed, job.clients, OPERATIONS_PER_SECOND * seconds)
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Program, Reported, version_line};
+use super::{BenchProgram, Reported, version_line};
 use crate::Error;
 use crate::rows::{Job, Workload};
 use crate::server::{Bed, LOAD_DATABASE, LOAD_SCALE};
@@ -38,7 +38,7 @@ pub fn load(pgbench: &Path, url: &str, scale: u32) -> Command {
     command
 }
 
-impl Program for Pgbench {
+impl BenchProgram for Pgbench {
     fn name(&self) -> &'static str {
         "pgbench"
     }

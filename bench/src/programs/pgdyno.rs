@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Program, Reported, go_tpc, pgbench, version_line};
+use super::{BenchProgram, Reported, go_tpc, pgbench, version_line};
 use crate::Error;
 use crate::rows::{Job, Workload};
 use crate::server::{Bed, LOAD_DATABASE, LOAD_SCALE};
@@ -73,7 +73,7 @@ impl Pgdyno {
     }
 }
 
-impl Program for Pgdyno {
+impl BenchProgram for Pgdyno {
     fn name(&self) -> &'static str {
         if self.records {
             "pgdyno"

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{Program, Reported, find, version_line};
-use crate::rows::{Job, Via, Workload};
+use super::{BenchProgram, Reported, find, version_line};
+use crate::rows::{Job, RowVia, Workload};
 use crate::server::Bed;
 
 /// Rows of its table.
@@ -53,7 +53,7 @@ pub fn run(command: &mut Command, job: &Job, seconds: u32) {
         .args(["--events=0", "--percentile=0", "run"]);
 }
 
-impl Program for Sysbench {
+impl BenchProgram for Sysbench {
     fn name(&self) -> &'static str {
         "sysbench"
     }
@@ -72,7 +72,7 @@ impl Program for Sysbench {
     }
 
     fn command(&self, job: &Job, bed: &Bed, seconds: u32) -> Command {
-        debug_assert!(job.via == Via::Tcp && job.workload == Workload::PointSelect);
+        debug_assert!(job.via == RowVia::Tcp && job.workload == Workload::PointSelect);
         let mut command = self.point_select(bed);
         run(&mut command, job, seconds);
         command

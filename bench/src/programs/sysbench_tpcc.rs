@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::sysbench::{self, Sysbench};
-use super::{Program, Reported};
+use super::{BenchProgram, Reported};
 use crate::rows::{Job, Workload};
 use crate::server::Bed;
 
@@ -54,7 +54,7 @@ impl SysbenchTpcc {
     }
 }
 
-impl Program for SysbenchTpcc {
+impl BenchProgram for SysbenchTpcc {
     fn name(&self) -> &'static str {
         "sysbench-tpcc"
     }

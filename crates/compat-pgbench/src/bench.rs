@@ -18,7 +18,7 @@ use super::log_files::LogFiles;
 use super::messages::{Kind, Messages, Stop, write_all};
 use super::options::{self, Bench};
 use super::progress::Progress;
-use super::report::Report;
+use super::report::PgbenchReport;
 use super::table_info::{self, TableInfo};
 use super::watch::Watch;
 use pgdyno_database::dialect::Product;
@@ -103,7 +103,7 @@ pub fn run(
             ..Stop::fatal(text)
         });
     }
-    let report = Report {
+    let report = PgbenchReport {
         options: &options,
         max_tries,
         tables,

@@ -4,7 +4,7 @@ use pgdyno_measurement::{Counts, Failure, Outcome};
 
 /// Transactions as pgbench counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct PgbenchTally {
     /// "actually processed": a script that ended in an open block counts, though its client ends.
     pub processed: u64,
     /// Failed with a serialization failure.
@@ -26,7 +26,7 @@ pub struct Tally {
 /// How one transaction is counted; `None` when pgbench does not count it, because its client ended
 /// with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counted {
+pub enum PgbenchCounted {
     Processed,
     Skipped,
     /// As failed, with pgbench's word for the reason.
@@ -36,21 +36,21 @@ pub enum Counted {
 /// The way pgbench counts an outcome. `goes_on`: clients survive other errors of the server
 /// (`--continue-on-error`) or lost connections (`--reconnect`), whose transactions have failed
 /// then.
-pub fn counted(outcome: Outcome, goes_on: bool) -> Option<Counted> {
+pub fn counted(outcome: Outcome, goes_on: bool) -> Option<PgbenchCounted> {
     match outcome {
-        Outcome::Committed | Outcome::Failed(Failure::OpenBlock) => Some(Counted::Processed),
-        Outcome::Skipped => Some(Counted::Skipped),
-        Outcome::Failed(Failure::SERIALIZATION) => Some(Counted::Failed("serialization")),
-        Outcome::Failed(Failure::DEADLOCK) => Some(Counted::Failed("deadlock")),
+        Outcome::Committed | Outcome::Failed(Failure::OpenBlock) => Some(PgbenchCounted::Processed),
+        Outcome::Skipped => Some(PgbenchCounted::Skipped),
+        Outcome::Failed(Failure::SERIALIZATION) => Some(PgbenchCounted::Failed("serialization")),
+        Outcome::Failed(Failure::DEADLOCK) => Some(PgbenchCounted::Failed("deadlock")),
         Outcome::Failed(Failure::Interrupted | Failure::Script) => None,
-        Outcome::Failed(_) if goes_on => Some(Counted::Failed("other")),
+        Outcome::Failed(_) if goes_on => Some(PgbenchCounted::Failed("other")),
         // Logs have no column for it.
-        Outcome::Unknown if goes_on => Some(Counted::Failed("unknown")),
+        Outcome::Unknown if goes_on => Some(PgbenchCounted::Failed("unknown")),
         Outcome::Failed(_) | Outcome::Unknown => None,
     }
 }
 
-impl Tally {
+impl PgbenchTally {
     pub fn of(counts: &Counts, goes_on: bool) -> Self {
         let mut tally = Self {
             processed: counts.committed,
@@ -63,11 +63,11 @@ impl Tally {
         };
         for (failure, number) in &counts.failed {
             match counted(Outcome::Failed(*failure), goes_on) {
-                Some(Counted::Processed) => tally.processed += number,
-                Some(Counted::Failed("serialization")) => tally.serialization += number,
-                Some(Counted::Failed("deadlock")) => tally.deadlock += number,
-                Some(Counted::Failed(_)) => tally.other += number,
-                Some(Counted::Skipped) | None => {}
+                Some(PgbenchCounted::Processed) => tally.processed += number,
+                Some(PgbenchCounted::Failed("serialization")) => tally.serialization += number,
+                Some(PgbenchCounted::Failed("deadlock")) => tally.deadlock += number,
+                Some(PgbenchCounted::Failed(_)) => tally.other += number,
+                Some(PgbenchCounted::Skipped) | None => {}
             }
         }
         tally
@@ -105,9 +105,9 @@ mod tests {
         ] {
             counts.book(outcome, 1);
         }
-        let tally = Tally::of(&counts, false);
+        let tally = PgbenchTally::of(&counts, false);
         assert_eq!((tally.processed, tally.failed(), tally.total()), (2, 2, 5));
-        let tally = Tally::of(&counts, true);
+        let tally = PgbenchTally::of(&counts, true);
         assert_eq!((tally.processed, tally.other, tally.total()), (2, 2, 8));
         // What may be committed has not failed.
         assert_eq!((tally.failed(), tally.unknown), (4, 1));

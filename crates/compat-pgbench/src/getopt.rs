@@ -30,7 +30,7 @@ pub enum Argument {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Short {
+pub struct ShortOption {
     pub letter: char,
     pub id: Id,
     pub has_argument: bool,
@@ -47,7 +47,7 @@ pub struct ParsedOption {
 /// Options one after the other.
 #[derive(Debug)]
 pub struct GetOpt<'a> {
-    short: &'a [Short],
+    short: &'a [ShortOption],
     long: &'a [Long],
     arguments: VecDeque<String>,
     /// What is left of a cluster of short options.
@@ -58,7 +58,7 @@ pub struct GetOpt<'a> {
 
 impl<'a> GetOpt<'a> {
     pub fn new(
-        short: &'a [Short],
+        short: &'a [ShortOption],
         long: &'a [Long],
         arguments: impl IntoIterator<Item = String>,
         stops_at_other: bool,
@@ -180,18 +180,18 @@ impl<'a> GetOpt<'a> {
 mod tests {
     use super::*;
 
-    const SHORT: &[Short] = &[
-        Short {
+    const SHORT: &[ShortOption] = &[
+        ShortOption {
             letter: 'c',
             id: "client",
             has_argument: true,
         },
-        Short {
+        ShortOption {
             letter: 'n',
             id: "no-vacuum",
             has_argument: false,
         },
-        Short {
+        ShortOption {
             letter: 'S',
             id: "select-only",
             has_argument: false,

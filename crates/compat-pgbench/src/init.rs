@@ -91,7 +91,7 @@ pub fn run(
     options: &InitOptions,
     interrupts: &'static Interrupts,
 ) -> Result<(), Failure> {
-    let screen = Screen {
+    let screen = InitScreen {
         out: &mut io::stderr(),
         terminal: terminal::stderr_is_terminal(),
     };
@@ -102,7 +102,7 @@ fn run_on(
     session: &mut Session,
     options: &InitOptions,
     interrupts: Option<&'static Interrupts>,
-    screen: Screen<'_>,
+    screen: InitScreen<'_>,
 ) -> Result<(), Failure> {
     // Nothing is asked that pgbench does not ask.
     let product = Product::presumed(session);
@@ -162,12 +162,12 @@ fn explained(failure: Failure, session: &mut Session) -> Failure {
         .hint("run scripts of your own: pgdyno pgbench -n -f my.sql")
 }
 
-struct Screen<'a> {
+struct InitScreen<'a> {
     out: &'a mut dyn Write,
     terminal: bool,
 }
 
-impl Screen<'_> {
+impl InitScreen<'_> {
     fn print(&mut self, text: &str) {
         // A closed output is no error.
         let _ = self.out.write_all(text.as_bytes());
@@ -183,7 +183,7 @@ struct Init<'s, 'o, 'p> {
     options: &'o InitOptions,
     product: &'o Product,
     schema: Schema<'o>,
-    screen: Screen<'p>,
+    screen: InitScreen<'p>,
     stop: Stop,
 }
 
@@ -522,7 +522,7 @@ impl<'a> Telling<'a> {
         }
     }
 
-    fn rows(&mut self, rows: u64, screen: &mut Screen<'_>) {
+    fn rows(&mut self, rows: u64, screen: &mut InitScreen<'_>) {
         if let Some(line) = self.progress.at(rows, self.began.elapsed().as_secs_f64()) {
             screen.print(&line);
         }

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 pub use flavour::Flavour;
 use messages::{Kind, Messages, Stop};
-use options::{Job, PgbenchOptions, Surroundings};
+use options::{InitJob, PgbenchOptions, PgbenchSurroundings};
 
 use pgdyno_output::{Keep, write_answer};
 
@@ -72,8 +72,8 @@ fn run(
     let options = options::read(argv0, arguments, flavour, &surroundings(), say)?;
     let PgbenchOptions { target, job } = options;
     match job {
-        Job::Bench(bench) => bench::run(&target, *bench, flavour, say),
-        Job::Initialize(options) => {
+        InitJob::Bench(bench) => bench::run(&target, *bench, flavour, say),
+        InitJob::Initialize(options) => {
             let (_, mut session) = connect::open(&target, say).map_err(|stop| {
                 stop.and(
                     Kind::Error,
@@ -86,7 +86,7 @@ fn run(
     }
 }
 
-fn surroundings() -> Surroundings {
+fn surroundings() -> PgbenchSurroundings {
     let var = |name| std::env::var(name).ok();
     let filled = |name| var(name).filter(|value: &String| !value.is_empty());
     let os_user = || {
@@ -94,7 +94,7 @@ fn surroundings() -> Surroundings {
             .os_user()
             .map(str::to_owned)
     };
-    Surroundings {
+    PgbenchSurroundings {
         random_seed: var("PGBENCH_RANDOM_SEED"),
         posixly_correct: std::env::var_os("POSIXLY_CORRECT").is_some(),
         database: filled("PGDATABASE")

@@ -8,9 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pgdyno_measurement::LoggedTransaction;
 
-use super::counts::{Counted, counted};
+use super::counts::{PgbenchCounted, counted};
 use super::messages::Stop;
-use super::options::{Bench, Log};
+use super::options::{Bench, LogOptions};
 use pgdyno_workload::script_files::reason;
 
 /// The logs of all threads.
@@ -94,7 +94,7 @@ impl LogFiles {
     ///
     /// # Errors
     /// One cannot be created.
-    pub fn create(log: &Log, options: &Bench, max_tries: u32) -> Result<Self, Stop> {
+    pub fn create(log: &LogOptions, options: &Bench, max_tries: u32) -> Result<Self, Stop> {
         let pid = std::process::id();
         let create = |thread: u32| {
             let path = match thread {
@@ -194,10 +194,10 @@ impl LogFile {
         let out = &mut self.out;
         write!(out, "{} {} ", transaction.client, transaction.number)?;
         match counted {
-            Counted::Processed => write!(out, "{}", transaction.latency_us)?,
-            Counted::Skipped => write!(out, "skipped")?,
-            Counted::Failed(word) if form.failures_detailed => write!(out, "{word}")?,
-            Counted::Failed(_) => write!(out, "failed")?,
+            PgbenchCounted::Processed => write!(out, "{}", transaction.latency_us)?,
+            PgbenchCounted::Skipped => write!(out, "skipped")?,
+            PgbenchCounted::Failed(word) if form.failures_detailed => write!(out, "{word}")?,
+            PgbenchCounted::Failed(_) => write!(out, "failed")?,
         }
         let (seconds, rest_us) = (at_us / 1_000_000, at_us % 1_000_000);
         write!(out, " {} {seconds} {rest_us}", transaction.script)?;
@@ -227,8 +227,8 @@ impl LogFile {
 }
 
 impl Aggregate {
-    fn add(&mut self, form: &Form, transaction: &LoggedTransaction, counted: Counted) {
-        if counted == Counted::Skipped {
+    fn add(&mut self, form: &Form, transaction: &LoggedTransaction, counted: PgbenchCounted) {
+        if counted == PgbenchCounted::Skipped {
             self.skipped += 1;
             return;
         }
@@ -237,10 +237,10 @@ impl Aggregate {
             self.retries += u64::from(transaction.tries - 1);
         }
         match counted {
-            Counted::Failed("serialization") => self.serialization += 1,
-            Counted::Failed("deadlock") => self.deadlock += 1,
-            Counted::Failed(_) => self.other += 1,
-            Counted::Processed | Counted::Skipped => {
+            PgbenchCounted::Failed("serialization") => self.serialization += 1,
+            PgbenchCounted::Failed("deadlock") => self.deadlock += 1,
+            PgbenchCounted::Failed(_) => self.other += 1,
+            PgbenchCounted::Processed | PgbenchCounted::Skipped => {
                 self.processed += 1;
                 self.latency.add(transaction.latency_us as f64);
                 if form.with_rate {

@@ -28,11 +28,11 @@ use table::{BATCH_SIZE, LONG, SHORT};
 pub struct PgbenchOptions {
     pub target: Target,
     /// What is to be done there.
-    pub job: Job,
+    pub job: InitJob,
 }
 
 #[derive(Debug)]
-pub enum Job {
+pub enum InitJob {
     Initialize(InitOptions),
     Bench(Box<Bench>),
 }
@@ -82,7 +82,7 @@ pub struct Bench {
     pub exit_on_abort: bool,
     pub continue_on_error: bool,
     /// `-l` and what belongs to it.
-    pub log: Option<Log>,
+    pub log: Option<LogOptions>,
     /// `--random-seed`, PGBENCH_RANDOM_SEED or the clock.
     pub seed: u64,
     pub percentiles: Option<Vec<f64>>,
@@ -140,7 +140,7 @@ impl Bench {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Log {
+pub struct LogOptions {
     pub prefix: String,
     pub sampling: Option<f64>,
     pub aggregate_s: Option<u32>,
@@ -148,7 +148,7 @@ pub struct Log {
 
 /// What is known of the machine and the environment.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct PgbenchSurroundings {
     pub random_seed: Option<String>,
     pub posixly_correct: bool,
     /// The database unless the command line names one: PGDATABASE, PGUSER or the user's name.
@@ -167,7 +167,7 @@ pub fn read(
     argv0: &str,
     arguments: Vec<String>,
     flavour: &'static Flavour,
-    around: &Surroundings,
+    around: &PgbenchSurroundings,
     say: &mut Messages,
 ) -> Result<PgbenchOptions, Stop> {
     let mut reader = Reader::new(flavour, around);

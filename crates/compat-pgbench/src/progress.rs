@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pgdyno_measurement::{Interval, Latencies, ScriptInterval};
 
-use super::counts::Tally;
+use super::counts::PgbenchTally;
 use super::options::Bench;
 use pgdyno_spec::text::{ms, percentile_name};
 
@@ -62,7 +62,7 @@ impl Progress {
     }
 
     fn line(&self, end_s: f64, is_warmup: bool) -> String {
-        let tally = Tally::of(&self.gathered.counts, self.goes_on);
+        let tally = PgbenchTally::of(&self.gathered.counts, self.goes_on);
         let latencies = latencies(&self.gathered);
         let when = if self.with_timestamp {
             let since_1970 = self.started.duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -6,14 +6,14 @@ use std::fmt::Write;
 
 use pgdyno_measurement::{Latencies, Phase, Recording, ScriptInterval, StatementTotals};
 
-use super::counts::Tally;
+use super::counts::PgbenchTally;
 use super::options::Bench;
 use super::progress::latencies;
 use super::table_info::TableInfo;
 use pgdyno_spec::text::{ms, percentile_name};
 
 /// What a report is about.
-pub struct Report<'a> {
+pub struct PgbenchReport<'a> {
     pub options: &'a Bench,
     /// Tries of a transaction, 0 for no limit.
     pub max_tries: u32,
@@ -27,7 +27,7 @@ fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole as f64
 }
 
-impl Report<'_> {
+impl PgbenchReport<'_> {
     pub fn text(&self) -> String {
         let mut out = String::new();
         // Writing to a string does not fail.
@@ -39,7 +39,7 @@ impl Report<'_> {
         let options = self.options;
         let measured = &self.recording.measured;
         let all = measured.all();
-        let tally = Tally::of(&all.counts, options.goes_on());
+        let tally = PgbenchTally::of(&all.counts, options.goes_on());
         self.parameters(out, &tally)?;
         // Nothing else makes sense when clients have ended before their first transaction.
         if tally.total() == 0 {
@@ -86,7 +86,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    fn parameters(&self, out: &mut String, tally: &Tally) -> std::fmt::Result {
+    fn parameters(&self, out: &mut String, tally: &PgbenchTally) -> std::fmt::Result {
         let options = self.options;
         let title = match options.scripts.as_slice() {
             [script] => script.program.script().name.as_str(),
@@ -126,7 +126,7 @@ impl Report<'_> {
     fn counts(
         &self,
         out: &mut String,
-        tally: &Tally,
+        tally: &PgbenchTally,
         indent: &str,
         number_of: &str,
     ) -> std::fmt::Result {
@@ -169,7 +169,7 @@ impl Report<'_> {
         out: &mut String,
         measured: &Phase,
         all: &ScriptInterval,
-        tally: &Tally,
+        tally: &PgbenchTally,
     ) -> std::fmt::Result {
         let options = self.options;
         let is_measured =
@@ -208,7 +208,12 @@ impl Report<'_> {
         Ok(())
     }
 
-    fn connections(&self, out: &mut String, measured: &Phase, tally: &Tally) -> std::fmt::Result {
+    fn connections(
+        &self,
+        out: &mut String,
+        measured: &Phase,
+        tally: &PgbenchTally,
+    ) -> std::fmt::Result {
         let connections = &self.recording.connections;
         let tps = tally.processed as f64 * 1e6 / measured.elapsed_us as f64;
         if self.options.connect {
@@ -251,7 +256,7 @@ impl Report<'_> {
         let Some(warmup) = &self.recording.warmup else {
             return Ok(());
         };
-        let tally = Tally::of(&warmup.all().counts, self.options.goes_on());
+        let tally = PgbenchTally::of(&warmup.all().counts, self.options.goes_on());
         writeln!(
             out,
             "warm-up (not in the figures above): {} transactions in {:.3} s (tps = {:.6})",
@@ -261,11 +266,11 @@ impl Report<'_> {
         )
     }
 
-    fn script(&self, out: &mut String, index: usize, all: &Tally) -> std::fmt::Result {
+    fn script(&self, out: &mut String, index: usize, all: &PgbenchTally) -> std::fmt::Result {
         let measured = &self.recording.measured;
         let (record, script) = (&self.recording.scripts[index], &measured.scripts[index]);
         let weights: u64 = self.recording.scripts.iter().map(|s| s.weight).sum();
-        let tally = Tally::of(&script.counts, self.options.goes_on());
+        let tally = PgbenchTally::of(&script.counts, self.options.goes_on());
         let weight = record.weight;
         writeln!(out, "SQL script {}: {}", index + 1, record.name)?;
         writeln!(

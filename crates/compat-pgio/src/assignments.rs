@@ -36,10 +36,10 @@ pub fn read(
     while let Some(line) = reader.next_word() {
         let word = reader.word().map_err(|what| format!("{line}: {what}"))?;
         let (name, value) = match word {
-            Word::Assignment(name, value) => (name, value),
+            AssignmentWord::Assignment(name, value) => (name, value),
             // `export NAME=VALUE`: the assignment comes next.
-            Word::Other(word) if word == "export" => continue,
-            Word::Other(word) => {
+            AssignmentWord::Other(word) if word == "export" => continue,
+            AssignmentWord::Other(word) => {
                 return Err(format!(
                     "{line}: \"{word}\" is no assignment (only NAME=VALUE is read, nothing is \
                      executed)"
@@ -52,7 +52,7 @@ pub fn read(
     Ok(assignments)
 }
 
-enum Word {
+enum AssignmentWord {
     Assignment(String, String),
     Other(String),
 }
@@ -88,7 +88,7 @@ impl Reader<'_> {
     }
 
     /// A word to its end. It is an assignment when an unquoted name precedes a `=`.
-    fn word(&mut self) -> Result<Word, String> {
+    fn word(&mut self) -> Result<AssignmentWord, String> {
         let mut name: Option<String> = None;
         let mut text = String::new();
         let mut may_be_name = true;
@@ -128,8 +128,8 @@ impl Reader<'_> {
             }
         }
         Ok(match name {
-            Some(name) => Word::Assignment(name, text),
-            None => Word::Other(text),
+            Some(name) => AssignmentWord::Assignment(name, text),
+            None => AssignmentWord::Other(text),
         })
     }
 

@@ -28,7 +28,7 @@ use pgdyno_spec::Failure;
 const INTERVAL: Duration = Duration::from_secs(3);
 
 /// Two readings and the time between them.
-struct Between<'a> {
+struct BetweenReadings<'a> {
     before: &'a Reading,
     after: &'a Reading,
     seconds: f64,
@@ -46,7 +46,7 @@ impl Monitors {
     /// # Errors
     /// A file cannot be written, or there is no thread for it.
     pub fn start(folder: &Path) -> Result<Self, Failure> {
-        let create = |name| Output::create(folder.join(name));
+        let create = |name| VmstatOutput::create(folder.join(name));
         let mut files = [
             create("iostat.out")?,
             create("vmstat.out")?,
@@ -69,7 +69,7 @@ impl Monitors {
         let thread = thread.spawn(move || {
             let mut last = first;
             let mut at = Instant::now();
-            let boot = Between {
+            let boot = BetweenReadings {
                 before: &Reading::default(),
                 after: &last,
                 seconds: last.uptime_s,
@@ -83,7 +83,7 @@ impl Monitors {
             let mut written = write_all(&mut files, texts);
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(INTERVAL) {
                 let Ok(after) = Reading::take() else { break };
-                let between = Between {
+                let between = BetweenReadings {
                     before: &last,
                     after: &after,
                     seconds: at.elapsed().as_secs_f64(),
@@ -133,12 +133,12 @@ impl Drop for Monitors {
 }
 
 /// A file that is written.
-struct Output {
+struct VmstatOutput {
     path: PathBuf,
     file: File,
 }
 
-impl Output {
+impl VmstatOutput {
     fn create(path: PathBuf) -> Result<Self, Failure> {
         let file = File::create(&path).map_err(|e| failed(&path, &e))?;
         Ok(Self { path, file })
@@ -151,7 +151,7 @@ impl Output {
 }
 
 /// Writes each text to its file; gives the first failure.
-fn write_all(files: &mut [Output; 3], texts: [String; 3]) -> Result<(), Failure> {
+fn write_all(files: &mut [VmstatOutput; 3], texts: [String; 3]) -> Result<(), Failure> {
     let mut written = Ok(());
     for (file, text) in files.iter_mut().zip(texts) {
         written = written.and(file.write(&text));
@@ -195,8 +195,8 @@ mod tests {
         add_diskstats(&folder).unwrap();
         assert!(read("pgio_diskstats.out").lines().count() >= 2 * disks().lines().count());
         // Always full.
-        let full = Output::create("/dev/full".into()).unwrap();
-        let others = ["a", "b"].map(|name| Output::create(dir.path().join(name)).unwrap());
+        let full = VmstatOutput::create("/dev/full".into()).unwrap();
+        let others = ["a", "b"].map(|name| VmstatOutput::create(dir.path().join(name)).unwrap());
         let [first, last] = others;
         let texts = ["x", "y", "z"].map(str::to_owned);
         let failure = write_all(&mut [first, full, last], texts).unwrap_err();

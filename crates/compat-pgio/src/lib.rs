@@ -50,7 +50,7 @@ pub enum PgioVerb {
     /// Create and fill NUM_SCHEMAS tables of SCALE rows, one row per block (setup.sh)
     Setup(SetupArgs),
     /// Run NUM_THREADS sessions on each table for RUN_TIME seconds (runit.sh)
-    Run(RunArgs),
+    Run(PgioRunArgs),
     /// Write setup.sh, runit.sh and a pgio.conf that call pgdyno
     Files(FilesArgs),
 }
@@ -93,7 +93,7 @@ pub struct FilesArgs {
 
 /// `run`.
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub struct PgioRunArgs {
     /// Which configuration.
     #[command(flatten)]
     pub conf: ConfArgs,

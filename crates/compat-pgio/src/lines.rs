@@ -19,7 +19,7 @@ pub const COUNTERS: [&str; 5] = [
 ];
 
 /// Their values at one moment.
-pub type Counters = [u64; 5];
+pub type PgioCounters = [u64; 5];
 
 /// The lines before the sessions are launched.
 pub fn head(conf: &Conf, shared_buffers: &str, now: OffsetDateTime) -> String {
@@ -60,11 +60,11 @@ fn date(now: OffsetDateTime) -> String {
 pub fn tail(
     conf: &Conf,
     dbname: &str,
-    [before, after]: [Counters; 2],
+    [before, after]: [PgioCounters; 2],
     elapsed: Duration,
 ) -> String {
     let grown = |index: usize| {
-        let counters: (&Counters, &Counters) = (&before, &after);
+        let counters: (&PgioCounters, &PgioCounters) = (&before, &after);
         counters.1[index].saturating_sub(counters.0[index])
     };
     let rate = |index| (grown(index) as f64 / elapsed.as_secs_f64().max(1e-3)) as u64;
@@ -84,7 +84,7 @@ pub fn tail(
 }
 
 /// A row as psql shows it, each column as wide as its name at least.
-fn row(dbname: &str, counters: &Counters) -> String {
+fn row(dbname: &str, counters: &PgioCounters) -> String {
     let mut line = format!(" {dbname:<7} ");
     for (name, value) in COUNTERS.iter().zip(counters) {
         line += &format!("| {value:>width$} ", width = name.len());

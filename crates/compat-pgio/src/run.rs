@@ -12,8 +12,8 @@ use super::conf::Conf;
 use super::created;
 use super::files::{self, Folder};
 use super::host::{self, Monitors};
-use super::lines::{self, COUNTERS, Counters, SessionRow};
-use super::{PACK, PREFIX, RunArgs};
+use super::lines::{self, COUNTERS, PgioCounters, SessionRow};
+use super::{PACK, PREFIX, PgioRunArgs};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::document::{Accounting, BufferCounters};
@@ -27,7 +27,7 @@ use pgdyno_workload::params::Params;
 use pgdyno_workload::{loader, resolve};
 
 pub fn open(
-    args: &RunArgs,
+    args: &PgioRunArgs,
     verbosity: Verbosity,
     screen: &mut dyn Observer<Outcome>,
 ) -> Result<Exit, Failure> {
@@ -184,7 +184,7 @@ fn tail(conf: &Conf, accounting: Option<&Accounting>, elapsed: Duration) -> Stri
     }
 }
 
-fn counters(buffers: &BufferCounters) -> Option<(&str, [Counters; 2])> {
+fn counters(buffers: &BufferCounters) -> Option<(&str, [PgioCounters; 2])> {
     let mut both = [[0; COUNTERS.len()]; 2];
     for (counters, moment) in both.iter_mut().zip([&buffers.before, &buffers.after]) {
         for (value, name) in counters.iter_mut().zip(COUNTERS) {

@@ -1,11 +1,11 @@
 //! `--help`, `SCRIPT help`, the version. The words are pgdyno's own.
 
 use super::known::{KNOWN, Of};
-use super::script::Script;
-use super::typed::Typed;
+use super::script::SysbenchScript;
+use super::typed::TypedOptions;
 
 /// The first line of sysbench's output, which is that of `--version` too: its version, and who prints it.
-pub fn banner(typed: &Typed) -> String {
+pub fn banner(typed: &TypedOptions) -> String {
     let version = match typed.text("pgdyno-version") {
         "master" => "1.1.0",
         _ => "1.0.20",
@@ -15,7 +15,7 @@ pub fn banner(typed: &Typed) -> String {
 }
 
 /// The options of a script.
-pub fn script(script: Script) -> String {
+pub fn script(script: SysbenchScript) -> String {
     let own = KNOWN
         .iter()
         .filter(|known| !matches!(known.of, Of::All | Of::Nothing) && known.is_of(script));
@@ -28,7 +28,7 @@ pub fn text(called: &str) -> String {
     let general = KNOWN.iter().filter(|known| known.of == Of::All);
     let general = general.filter(|known| known.help != "not in pgdyno");
     let options: String = general.map(|known| known.shown()).collect();
-    let scripts = Script::ALL.map(Script::name).join("\n  ");
+    let scripts = SysbenchScript::ALL.map(SysbenchScript::name).join("\n  ");
     format!(
         "\
 sysbench's OLTP scripts and sysbench-tpcc for PostgreSQL, on pgdyno's engine

@@ -12,12 +12,12 @@ const WIDTH: f64 = 40.0;
 
 /// How many latencies there are in each bucket.
 #[derive(Debug, Clone)]
-pub struct Histogram {
+pub struct SysbenchHistogram {
     counts: Vec<u64>,
     count: u64,
 }
 
-impl Default for Histogram {
+impl Default for SysbenchHistogram {
     fn default() -> Self {
         Self {
             counts: vec![0; SIZE],
@@ -35,7 +35,7 @@ fn value_ms(bucket: usize) -> f64 {
     (bucket as f64 / per_e() + LOWEST_MS.ln()).exp()
 }
 
-impl Histogram {
+impl SysbenchHistogram {
     /// Adds some of one length.
     pub fn add(&mut self, latency_us: u64, count: u64) {
         let place = ((latency_us as f64 / 1000.0).ln() - LOWEST_MS.ln()) * per_e();
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn values_and_bars_are_those_that_sysbench_printed() {
-        let mut histogram = Histogram::default();
+        let mut histogram = SysbenchHistogram::default();
         // Values of a table that 1.0.20 printed, with its counts.
         for (ms, count) in [
             (1.227, 1),
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_is_too_short_or_too_long_is_in_the_outermost_buckets() {
-        let mut histogram = Histogram::default();
+        let mut histogram = SysbenchHistogram::default();
         histogram.add(0, 1);
         assert_eq!(format!("{:.3}", histogram.percentile_ms(100)), "0.001");
         histogram.add(u64::MAX, 3);

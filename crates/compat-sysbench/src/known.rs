@@ -1,7 +1,7 @@
 //! The options that there are. (Facts: `sysbench --help` and `SCRIPT help` of 1.0.20; what master has
 //! more, its source.)
 
-use super::script::Script;
+use super::script::SysbenchScript;
 
 /// What an option's value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Of {
 
 /// An option with its default.
 #[derive(Debug)]
-pub struct Known {
+pub struct KnownScript {
     pub name: &'static str,
     pub kind: Kind,
     pub default: &'static str,
@@ -43,8 +43,8 @@ const fn known(
     default: &'static str,
     of: Of,
     help: &'static str,
-) -> Known {
-    Known {
+) -> KnownScript {
+    KnownScript {
         name,
         kind,
         default,
@@ -57,7 +57,7 @@ use Kind::{Decimal, Number, Switch, Text};
 use Of::{All, AllScripts, Nothing, Points, Ranges, Scripts, Tpcc};
 
 /// All of them. Names are spelt with `-`; `_` is the same.
-pub const KNOWN: &[Known] = &[
+pub const KNOWN: &[KnownScript] = &[
     known(
         "threads",
         Number,
@@ -409,19 +409,19 @@ pub const DEPRECATED: [(&str, &str); 4] = [
 ];
 
 /// The option of this name.
-pub fn find(name: &str) -> Option<&'static Known> {
+pub fn find(name: &str) -> Option<&'static KnownScript> {
     KNOWN.iter().find(|known| known.name == name)
 }
 
-impl Known {
+impl KnownScript {
     /// Whether a script has it.
-    pub fn is_of(&self, script: Script) -> bool {
+    pub fn is_of(&self, script: SysbenchScript) -> bool {
         match self.of {
             All | AllScripts | Nothing => true,
-            Scripts => !matches!(script, Script::Tpcc | Script::BulkInsert),
-            Tpcc => script == Script::Tpcc,
-            Points => script == Script::RandomPoints,
-            Ranges => script == Script::RandomRanges,
+            Scripts => !matches!(script, SysbenchScript::Tpcc | SysbenchScript::BulkInsert),
+            Tpcc => script == SysbenchScript::Tpcc,
+            Points => script == SysbenchScript::RandomPoints,
+            Ranges => script == SysbenchScript::RandomRanges,
         }
     }
 

@@ -26,8 +26,8 @@ use pgdyno_output::{remark, write_promised};
 use pgdyno_spec::Failure;
 
 use options::Options;
-use script::Script;
-use typed::Typed;
+use script::SysbenchScript;
+use typed::TypedOptions;
 
 /// The name by which it may be called.
 pub const NAME: &str = "sysbench";
@@ -124,8 +124,8 @@ pub fn open(called: &str, arguments: &[String]) -> ExitCode {
 }
 
 fn dispatch(called: &str, arguments: &[String]) -> Result<u8, Stop> {
-    let typed = Typed::read(arguments).or_else(|stop| {
-        write_promised(format_args!("{}\n", help::banner(&Typed::default())))?;
+    let typed = TypedOptions::read(arguments).or_else(|stop| {
+        write_promised(format_args!("{}\n", help::banner(&TypedOptions::default())))?;
         Err(stop)
     })?;
     for note in &typed.notes {
@@ -141,7 +141,7 @@ fn dispatch(called: &str, arguments: &[String]) -> Result<u8, Stop> {
     }
     write_promised(format_args!("{}\n", help::banner(&typed)))?;
     let options = Options::of(&typed)?;
-    let is_tpcc = options.script == Script::Tpcc;
+    let is_tpcc = options.script == SysbenchScript::Tpcc;
     match typed.command.as_deref() {
         Some("help") => {
             write_promised(format_args!("{}", help::script(options.script)))?;
@@ -152,7 +152,7 @@ fn dispatch(called: &str, arguments: &[String]) -> Result<u8, Stop> {
         Some("check") if is_tpcc => tpcc::check(&options),
         Some("prepare") => tables::prepare(&options),
         Some("cleanup") => tables::cleanup(&options),
-        Some("run") if options.script == Script::Common => {
+        Some("run") if options.script == SysbenchScript::Common => {
             Err(Stop::fatal("cannot find benchmark 'event' function")
                 .hint("oltp_common prepares and cleans up; run oltp_read_write or another script"))
         }

@@ -7,13 +7,13 @@ use pgdyno_spec::{Address, TargetSpec};
 
 use super::Stop;
 use super::known;
-use super::script::Script;
+use super::script::SysbenchScript;
 use super::tpcc::Tpcc;
-use super::typed::Typed;
+use super::typed::TypedOptions;
 
 /// Which sysbench is imitated where they differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Version {
+pub enum SysbenchVersion {
     V1_0_20,
     /// What came after it: uniform ids, another block of totals.
     Master,
@@ -42,8 +42,8 @@ impl Default for Work {
 /// A command line in pgdyno's words.
 #[derive(Debug)]
 pub struct Options {
-    pub script: Script,
-    pub version: Version,
+    pub script: SysbenchScript,
+    pub version: SysbenchVersion,
     pub target: TargetSpec,
     pub tables: u64,
     pub table_size: u64,
@@ -119,7 +119,7 @@ impl Options {
     ///
     /// # Errors
     /// What cannot be had, and the way out.
-    pub fn of(typed: &Typed) -> Result<Self, Stop> {
+    pub fn of(typed: &TypedOptions) -> Result<Self, Stop> {
         let script = script(typed)?;
         refuse(typed, script)?;
         let version = version(typed)?;
@@ -151,12 +151,12 @@ impl Options {
         let rand_type = rand_type(typed, version)?;
         // The options of other scripts were refused: it has the defaults.
         let tpcc = match script {
-            Script::Tpcc => Tpcc::of(typed)?,
-            _ => Tpcc::of(&Typed::default())?,
+            SysbenchScript::Tpcc => Tpcc::of(typed)?,
+            _ => Tpcc::of(&TypedOptions::default())?,
         };
         let events = typed.number("events");
         let batch = match script {
-            Script::BulkInsert => bulk_rows(events, threads),
+            SysbenchScript::BulkInsert => bulk_rows(events, threads),
             _ => 1,
         };
         Ok(Self {
@@ -165,15 +165,15 @@ impl Options {
             target: target(typed),
             tables: match script {
                 // A thread fills a table of its own.
-                Script::BulkInsert => threads,
+                SysbenchScript::BulkInsert => threads,
                 _ => typed.number("tables"),
             },
             table_size: typed.number("table-size"),
             auto_inc: typed.is_on("auto-inc"),
             create_secondary: typed.is_on("create-secondary"),
             params: match script {
-                Script::Tpcc => tpcc.params(),
-                Script::BulkInsert => vec![format!("batch={batch}")],
+                SysbenchScript::Tpcc => tpcc.params(),
+                SysbenchScript::BulkInsert => vec![format!("batch={batch}")],
                 _ => params(typed, script, &rand_type),
             },
             rand_type,
@@ -221,10 +221,10 @@ fn bulk_rows(events: u64, threads: u64) -> u64 {
     }
 }
 
-fn version(typed: &Typed) -> Result<Version, Stop> {
+fn version(typed: &TypedOptions) -> Result<SysbenchVersion, Stop> {
     match typed.text("pgdyno-version") {
-        "1.0.20" => Ok(Version::V1_0_20),
-        "master" => Ok(Version::Master),
+        "1.0.20" => Ok(SysbenchVersion::V1_0_20),
+        "master" => Ok(SysbenchVersion::Master),
         other => Err(
             Stop::fatal(format!("Invalid value for --pgdyno-version: {other}"))
                 .hint("it is 1.0.20 or master"),
@@ -233,7 +233,7 @@ fn version(typed: &Typed) -> Result<Version, Stop> {
 }
 
 /// The script by its name, or by the path of sysbench's own file.
-fn script(typed: &Typed) -> Result<Script, Stop> {
+fn script(typed: &TypedOptions) -> Result<SysbenchScript, Stop> {
     let Some(said) = typed.script.as_deref() else {
         return Err(Stop::fatal("no script is named")
             .hint("such as: sysbench oltp_read_write --db-driver=pgsql prepare"));
@@ -245,8 +245,10 @@ fn script(typed: &Typed) -> Result<Script, Stop> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let is_theirs = folder.ends_with("share/sysbench")
         || (folder.as_os_str().is_empty() && !(is_lua && path.exists()))
-        || (name == Script::Tpcc.name() && folder.join("tpcc_common.lua").is_file());
-    let found = Script::ALL.into_iter().find(|script| script.name() == name);
+        || (name == SysbenchScript::Tpcc.name() && folder.join("tpcc_common.lua").is_file());
+    let found = SysbenchScript::ALL
+        .into_iter()
+        .find(|script| script.name() == name);
     if let Some(script) = found.filter(|_| is_theirs) {
         return Ok(script);
     }
@@ -272,13 +274,13 @@ fn script(typed: &Typed) -> Result<Script, Stop> {
         ))
         .hint(format!(
             "the scripts are {}",
-            Script::ALL.map(Script::name).join(", ")
+            SysbenchScript::ALL.map(SysbenchScript::name).join(", ")
         )),
     })
 }
 
 /// What pgdyno cannot do, or sysbench's script does not know.
-fn refuse(typed: &Typed, script: Script) -> Result<(), Stop> {
+fn refuse(typed: &TypedOptions, script: SysbenchScript) -> Result<(), Stop> {
     let foreign = typed
         .names()
         .filter_map(known::find)
@@ -328,9 +330,9 @@ fn refuse(typed: &Typed, script: Script) -> Result<(), Stop> {
     Ok(())
 }
 
-fn rand_type(typed: &Typed, version: Version) -> Result<String, Stop> {
+fn rand_type(typed: &TypedOptions, version: SysbenchVersion) -> Result<String, Stop> {
     let said = match (typed.is_given("rand-type"), version) {
-        (false, Version::Master) => "uniform",
+        (false, SysbenchVersion::Master) => "uniform",
         _ => typed.text("rand-type"),
     };
     if ["uniform", "gaussian", "special", "pareto", "zipfian"].contains(&said) {
@@ -342,7 +344,7 @@ fn rand_type(typed: &Typed, version: Version) -> Result<String, Stop> {
     }
 }
 
-fn has_prepared(typed: &Typed) -> Result<bool, Stop> {
+fn has_prepared(typed: &TypedOptions) -> Result<bool, Stop> {
     match typed.text("db-ps-mode") {
         "auto" => Ok(true),
         "disable" => Ok(false),
@@ -352,7 +354,7 @@ fn has_prepared(typed: &Typed) -> Result<bool, Stop> {
     }
 }
 
-fn target(typed: &Typed) -> TargetSpec {
+fn target(typed: &TypedOptions) -> TargetSpec {
     let part = |(key, option): (&str, &str)| {
         let value = typed
             .text(option)
@@ -378,7 +380,7 @@ fn target(typed: &Typed) -> TargetSpec {
     }
 }
 
-fn params(typed: &Typed, script: Script, rand_type: &str) -> Vec<String> {
+fn params(typed: &TypedOptions, script: SysbenchScript, rand_type: &str) -> Vec<String> {
     let param = |name: &str| format!("{}={}", name.replace('-', "_"), typed.text(name));
     let mut params: Vec<String> = SAME.map(param).into();
     params.push(format!("use_tables={}", typed.number("tables")));
@@ -387,7 +389,7 @@ fn params(typed: &Typed, script: Script, rand_type: &str) -> Vec<String> {
     params.push(format!("histogram_draw={}", typed.number("percentile") > 0));
     params.push(format!("skip_trx={}", typed.is_on("skip-trx")));
     params.push(format!("range_selects={}", typed.is_on("range-selects")));
-    if script == Script::Insert && !typed.is_on("auto-inc") {
+    if script == SysbenchScript::Insert && !typed.is_on("auto-inc") {
         params.push("insert_ids=true".to_owned());
     }
     params
@@ -400,7 +402,7 @@ mod tests {
 
     fn options(line: &str) -> Result<Options, Stop> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        Options::of(&Typed::read(&words)?)
+        Options::of(&TypedOptions::read(&words)?)
     }
 
     #[test]
@@ -450,13 +452,13 @@ mod tests {
         let of = |script: &str| options(&format!("{script} run")).map(|read| read.script);
         assert_eq!(
             of("/usr/share/sysbench/oltp_insert.lua"),
-            Ok(Script::Insert)
+            Ok(SysbenchScript::Insert)
         );
-        assert_eq!(of("oltp_insert.lua"), Ok(Script::Insert));
-        assert_eq!(of("bulk_insert"), Ok(Script::BulkInsert));
+        assert_eq!(of("oltp_insert.lua"), Ok(SysbenchScript::Insert));
+        assert_eq!(of("bulk_insert"), Ok(SysbenchScript::BulkInsert));
         assert_eq!(
             of("/usr/share/sysbench/oltp_common.lua"),
-            Ok(Script::Common)
+            Ok(SysbenchScript::Common)
         );
         for (script, said) in [
             ("./oltp_insert.lua", "pgdyno pack show sysbench --to mine"),

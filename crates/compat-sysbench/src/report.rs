@@ -1,11 +1,11 @@
 //! Lines and totals as sysbench prints them. (Facts: recordings of 1.0.20; master's sysbench.c.)
 
-use super::histogram::Histogram;
-use super::options::Version;
+use super::histogram::SysbenchHistogram;
+use super::options::SysbenchVersion;
 
 /// What was done in a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct SysbenchTally {
     pub events: u64,
     pub reads: u64,
     /// Statements that changed a row.
@@ -17,7 +17,7 @@ pub struct Tally {
     pub reconnects: u64,
 }
 
-impl Tally {
+impl SysbenchTally {
     fn queries(&self) -> u64 {
         self.reads + self.writes + self.others
     }
@@ -39,9 +39,9 @@ impl Form {
         end_s: f64,
         length_s: f64,
         threads: u32,
-        tally: &Tally,
+        tally: &SysbenchTally,
         percentile: Option<u64>,
-        latencies: &Histogram,
+        latencies: &SysbenchHistogram,
     ) -> String {
         let [events, queries, reads, writes, others, errors, reconnects] = [
             tally.events,
@@ -81,20 +81,20 @@ pub struct Thread {
 }
 
 #[derive(Debug, Default)]
-pub struct Totals {
+pub struct SysbenchTotals {
     pub elapsed_s: f64,
-    pub tally: Tally,
+    pub tally: SysbenchTally,
     /// Events that looked for a row that is not there; sysbench does not look.
     pub missing: u64,
     pub threads: Vec<Thread>,
-    pub latencies: Histogram,
+    pub latencies: SysbenchHistogram,
     pub min_us: u64,
     pub max_us: u64,
 }
 
-impl Totals {
+impl SysbenchTotals {
     /// The text after a run.
-    pub fn text(&self, version: Version, percentile: Option<u64>) -> String {
+    pub fn text(&self, version: SysbenchVersion, percentile: Option<u64>) -> String {
         let tally = &self.tally;
         let rate = |count: u64| {
             if self.elapsed_s > 0.0 {
@@ -120,12 +120,12 @@ impl Totals {
         text += &counted("ignored errors:", tally.errors);
         text += &counted("reconnects:", tally.reconnects);
         text += &match version {
-            Version::V1_0_20 => format!(
+            SysbenchVersion::V1_0_20 => format!(
                 "\nGeneral statistics:\n    total time:                          {:.4}s\n    \
                  total number of events:              {}\n",
                 self.elapsed_s, tally.events
             ),
-            Version::Master => format!(
+            SysbenchVersion::Master => format!(
                 "\nThroughput:\n    events/s (eps):                      {:.4}\n    \
                  time elapsed:                        {:.4}s\n    \
                  total number of events:              {}\n",
@@ -181,12 +181,12 @@ impl Totals {
 mod tests {
     use super::*;
 
-    fn totals() -> Totals {
-        let mut latencies = Histogram::default();
+    fn totals() -> SysbenchTotals {
+        let mut latencies = SysbenchHistogram::default();
         latencies.add(13_700, 826);
-        Totals {
+        SysbenchTotals {
             elapsed_s: 3.012_384,
-            tally: Tally {
+            tally: SysbenchTally {
                 events: 826,
                 reads: 11_648,
                 writes: 3309,
@@ -216,12 +216,12 @@ mod tests {
         // Recorded of 1.0.20, from `SQL statistics` to the end. Its rates are by a time that it read a
         // moment after the one that it prints.
         let recorded = include_str!("recorded/totals.txt").replace("3.0121s", "3.0124s");
-        assert_eq!(totals().text(Version::V1_0_20, Some(95)), recorded);
+        assert_eq!(totals().text(SysbenchVersion::V1_0_20, Some(95)), recorded);
     }
 
     #[test]
     fn masters_totals_have_a_throughput() {
-        let text = totals().text(Version::Master, None);
+        let text = totals().text(SysbenchVersion::Master, None);
         assert!(
             text.contains(
                 "\n\nThroughput:\n    events/s (eps):                      274.2014\n    \
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_line_is_as_sysbench_prints_it() {
-        let tally = Tally {
+        let tally = SysbenchTally {
             events: 100,
             reads: 1400,
             writes: 400,
@@ -246,7 +246,7 @@ mod tests {
             errors: 4,
             reconnects: 1,
         };
-        let mut latencies = Histogram::default();
+        let mut latencies = SysbenchHistogram::default();
         latencies.add(28_670, 100);
         assert_eq!(
             Form::Line.line(2.0, 1.0, 2, &tally, Some(95), &latencies),
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_run_without_events_has_zeros() {
-        let text = Totals::default().text(Version::V1_0_20, Some(95));
+        let text = SysbenchTotals::default().text(SysbenchVersion::V1_0_20, Some(95));
         assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
     }
 }

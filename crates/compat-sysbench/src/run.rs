@@ -14,7 +14,7 @@ use pgdyno_spec::{
 use super::options::Options;
 use super::watch::Watch;
 use super::{FAILED, Stop, tables};
-use crate::script::Script;
+use crate::script::SysbenchScript;
 
 /// How long a run is that has no end: longer than any user waits.
 const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);
@@ -121,8 +121,11 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         Some(_) => pgdyno_observe::ObserveOptions::auto(),
         None => pgdyno_observe::ObserveOptions::default(),
     };
-    let is_tpcc = options.script == Script::Tpcc;
-    let is_of_sysbench = !matches!(options.script, Script::Tpcc | Script::BulkInsert);
+    let is_tpcc = options.script == SysbenchScript::Tpcc;
+    let is_of_sysbench = !matches!(
+        options.script,
+        SysbenchScript::Tpcc | SysbenchScript::BulkInsert
+    );
     let events = (options.events > 0).then(|| options.events.div_ceil(options.batch));
     // A thread for which there is no event has nothing to do.
     let threads = u64::from(options.threads).min(events.unwrap_or(u64::MAX));
@@ -138,7 +141,7 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
     };
     let mut params = options.params.clone();
     params.extend(of_tables);
-    if options.script == Script::Insert && !options.auto_inc {
+    if options.script == SysbenchScript::Insert && !options.auto_inc {
         // Each run its own order, so that ids of different runs hardly meet.
         let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let clock = clock.map_or(0, |time| time.as_secs());

@@ -5,7 +5,7 @@ use super::options::Work;
 
 /// A script: a mix of the pack `sysbench`, or the pack `tpcc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Script {
+pub enum SysbenchScript {
     ReadWrite,
     ReadOnly,
     WriteOnly,
@@ -23,7 +23,7 @@ pub enum Script {
     Tpcc,
 }
 
-impl Script {
+impl SysbenchScript {
     pub const ALL: [Self; 13] = [
         Self::ReadWrite,
         Self::ReadOnly,
@@ -123,12 +123,12 @@ mod tests {
     #[test]
     fn an_event_has_the_reads_and_others_that_sysbench_counts() {
         // Of sysbench 1.0.20 with its defaults, for one event.
-        let counted = |script: Script| {
+        let counted = |script: SysbenchScript| {
             let work = Work::default();
             (script.name(), script.reads(&work), script.others(&work))
         };
         assert_eq!(
-            Script::ALL.map(counted),
+            SysbenchScript::ALL.map(counted),
             [
                 ("oltp_read_write", 14, 2),
                 ("oltp_read_only", 14, 2),
@@ -151,10 +151,10 @@ mod tests {
             point_selects: 3,
             ..Work::default()
         };
-        assert_eq!(Script::ReadWrite.reads(&bare), 3);
-        assert_eq!(Script::ReadWrite.others(&bare), 0);
-        assert_eq!(Script::ReadWrite.prepared(&Work::default(), 2), 20);
-        assert_eq!(Script::ReadWrite.prepared(&bare, 2), 10);
-        assert_eq!(Script::ReadOnly.prepared(&Work::default(), 3), 17);
+        assert_eq!(SysbenchScript::ReadWrite.reads(&bare), 3);
+        assert_eq!(SysbenchScript::ReadWrite.others(&bare), 0);
+        assert_eq!(SysbenchScript::ReadWrite.prepared(&Work::default(), 2), 20);
+        assert_eq!(SysbenchScript::ReadWrite.prepared(&bare, 2), 10);
+        assert_eq!(SysbenchScript::ReadOnly.prepared(&Work::default(), 3), 17);
     }
 }

@@ -18,7 +18,7 @@ use pgdyno_workload::{mark, resolve, state};
 use super::Stop;
 use super::options::Options;
 use super::run::no_connection;
-use super::script::Script;
+use super::script::SysbenchScript;
 use super::tpcc;
 
 /// Columns of its tables, and of those of `bulk_insert`.
@@ -72,8 +72,8 @@ impl Database {
     /// The pack's parameters that say how the tables are made.
     fn made(&self, options: &Options) -> Result<Params, Stop> {
         let given = match options.script {
-            Script::Tpcc => options.tpcc.made().into(),
-            Script::BulkInsert => vec![format!("tables={}", options.tables)],
+            SysbenchScript::Tpcc => options.tpcc.made().into(),
+            SysbenchScript::BulkInsert => vec![format!("tables={}", options.tables)],
             _ => made(options),
         };
         Params::parse(&self.pack, None, &given).map_err(Stop::fatal)
@@ -116,7 +116,7 @@ impl Database {
 fn made(options: &Options) -> Vec<String> {
     let rows = match (options.script, options.auto_inc) {
         // Ids that it makes itself would meet those of loaded rows.
-        (Script::Insert, false) => 0,
+        (SysbenchScript::Insert, false) => 0,
         _ => options.table_size,
     };
     vec![
@@ -188,7 +188,7 @@ pub fn head(options: &Options) -> Result<(), Stop> {
 /// # Errors
 /// A table is there already, or cannot be made.
 pub fn prepare(options: &Options) -> Result<u8, Stop> {
-    if options.script == Script::BulkInsert {
+    if options.script == SysbenchScript::BulkInsert {
         return prepare_bulk(options);
     }
     head(options)?;
@@ -270,7 +270,7 @@ pub fn cleanup(options: &Options) -> Result<u8, Stop> {
 pub fn of_run(options: &Options) -> Result<Vec<String>, Stop> {
     let mut database = Database::open(options)?;
     let there = database.existing_tables(options)?;
-    if options.script == Script::Tpcc {
+    if options.script == SysbenchScript::Tpcc {
         tpcc::must_be_there(&options.tpcc, &there)?;
         return Ok(Vec::new());
     }
@@ -294,7 +294,10 @@ pub fn of_run(options: &Options) -> Result<Vec<String>, Stop> {
 /// Says in one line which table has no ids as high as those that are asked for: sysbench reads and changes
 /// rows that are not there without a word.
 fn say_fewer_rows(database: &mut Database, options: &Options) -> Result<(), Stop> {
-    if matches!(options.script, Script::Insert | Script::BulkInsert) {
+    if matches!(
+        options.script,
+        SysbenchScript::Insert | SysbenchScript::BulkInsert
+    ) {
         return Ok(());
     }
     for name in names(options) {

@@ -13,9 +13,9 @@ use pgdyno_workload::state::ExistingTable;
 
 use super::Stop;
 use super::options::Options;
-use super::report::Tally;
+use super::report::SysbenchTally;
 use super::tables::{self, Database};
-use super::typed::Typed;
+use super::typed::TypedOptions;
 
 /// The pack's script of new orders that are rolled back by design.
 const ROLLBACK: &str = "new-order-rollback";
@@ -38,7 +38,7 @@ impl Tpcc {
     ///
     /// # Errors
     /// What the pack does not have, and the way out.
-    pub fn of(typed: &Typed) -> Result<Self, Stop> {
+    pub fn of(typed: &TypedOptions) -> Result<Self, Stop> {
         refuse(typed)?;
         let isolation = match typed.text("trx-level") {
             "RR" => Isolation::RepeatableRead,
@@ -83,7 +83,7 @@ impl Tpcc {
     }
 }
 
-fn is_yes(typed: &Typed, name: &str) -> Result<bool, Stop> {
+fn is_yes(typed: &TypedOptions, name: &str) -> Result<bool, Stop> {
     match typed.text(name) {
         "yes" => Ok(true),
         "no" => Ok(false),
@@ -93,7 +93,7 @@ fn is_yes(typed: &Typed, name: &str) -> Result<bool, Stop> {
     }
 }
 
-fn refuse(typed: &Typed) -> Result<(), Stop> {
+fn refuse(typed: &TypedOptions) -> Result<(), Stop> {
     let refused = |name: &str, why: &str, way: &str| {
         Err(Stop::fatal(format!("--{name}: {why}")).hint(way.to_owned()))
     };
@@ -154,7 +154,7 @@ impl Counts {
 
     /// What the script at this place did. A rollback by design is an event and an ignored error, as in
     /// sysbench-tpcc.
-    pub fn tally(self, place: usize, script: &ScriptInterval) -> Tally {
+    pub fn tally(self, place: usize, script: &ScriptInterval) -> SysbenchTally {
         let events = script.counts.committed;
         let statements = script.work.kept_statements;
         let others = 2 * events;
@@ -167,7 +167,7 @@ impl Counts {
             script.units.iter().map(|units| units.count()).sum()
         };
         let failed = script.counts.failed_total() + script.counts.unknown;
-        Tally {
+        SysbenchTally {
             events,
             reads: statements.saturating_sub(writes + others),
             writes,
@@ -280,7 +280,7 @@ pub fn check(options: &Options) -> Result<u8, Stop> {
             .unhurried()
             .query(&check.query)
             .map_err(|e| trouble::server(&e, &format!("could not check {}", check.name)))?;
-        let broken = Broken::of(&found);
+        let broken = BrokenCheck::of(&found);
         let lines = (1..=options.tpcc.warehouses).map(|number| {
             format!(
                 "Check {}, warehouse: {number} {}\n",
@@ -300,13 +300,13 @@ pub fn check(options: &Options) -> Result<u8, Stop> {
 
 /// Where a condition does not hold.
 #[derive(Debug, PartialEq, Eq)]
-struct Broken {
+struct BrokenCheck {
     warehouses: BTreeSet<u64>,
     /// Whether there may be more of them.
     is_cut: bool,
 }
 
-impl Broken {
+impl BrokenCheck {
     /// By the rows of its query, each of which has the number of its warehouse in a column w_id, d_w_id, …;
     /// where rows are joined in more than one.
     fn of(found: &Outcome) -> Self {
@@ -361,11 +361,11 @@ mod tests {
             // An order that is not there.
             &[None, None, Some("4")],
         ];
-        let broken = Broken::of(&outcome(&columns, &rows));
+        let broken = BrokenCheck::of(&outcome(&columns, &rows));
         let words = (1..=4).map(|number| broken.word(number));
         assert!(words.eq(["PASSED", "FAILED!!!", "PASSED", "FAILED!!!"]));
         let row: &[Option<&str>] = &[Some("2"), Some("7"), None];
-        let cut = Broken::of(&outcome(&columns, &[row; ROWS_MAX]));
+        let cut = BrokenCheck::of(&outcome(&columns, &[row; ROWS_MAX]));
         assert_eq!((cut.word(1), cut.word(2)), ("NOT KNOWN", "FAILED!!!"));
     }
 

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Stop;
-use super::known::{self, CONFIG_FILE, DEPRECATED, Kind, Known, SUCCESSORS};
+use super::known::{self, CONFIG_FILE, DEPRECATED, Kind, KnownScript, SUCCESSORS};
 
 #[derive(Debug, Default)]
-pub struct Typed {
+pub struct TypedOptions {
     /// By the name with `-`; the last one wins.
     values: BTreeMap<&'static str, String>,
     /// Those whose last value is of a configuration file: it may have options of all scripts.
@@ -19,7 +19,7 @@ pub struct Typed {
     pub notes: Vec<String>,
 }
 
-impl Typed {
+impl TypedOptions {
     /// Reads it.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl Typed {
         Ok(())
     }
 
-    fn set(&mut self, known: &'static Known, value: &str) -> Result<(), Stop> {
+    fn set(&mut self, known: &'static KnownScript, value: &str) -> Result<(), Stop> {
         let name = known.name;
         let is_sound = match known.kind {
             Kind::Switch => ["on", "off", "true", "false", "1", "0"].contains(&value),
@@ -192,9 +192,9 @@ fn value_in_file(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Typed, Stop> {
+    fn read(line: &str) -> Result<TypedOptions, Stop> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        Typed::read(&words)
+        TypedOptions::read(&words)
     }
 
     #[test]

@@ -13,10 +13,10 @@ use pgdyno_measurement::{
 use pgdyno_model::Observer;
 use pgdyno_output::remark;
 
-use super::histogram::Histogram;
+use super::histogram::SysbenchHistogram;
 use super::options::Options;
-use super::report::{Form, Tally, Thread, Totals};
-use super::script::Script;
+use super::report::{Form, SysbenchTally, SysbenchTotals, Thread};
+use super::script::SysbenchScript;
 use super::tpcc::Counts;
 
 #[derive(Debug)]
@@ -31,10 +31,10 @@ pub struct Watch {
     tpcc: Option<Counts>,
     batch: u64,
     warmup_us: u64,
-    part: Tally,
-    part_latencies: Histogram,
+    part: SysbenchTally,
+    part_latencies: SysbenchHistogram,
     part_s: f64,
-    totals: Totals,
+    totals: SysbenchTotals,
     /// By client: how long its failed tries took since its last event.
     failed_us: Vec<u64>,
     /// The text of the error that ended a client.
@@ -44,7 +44,7 @@ pub struct Watch {
 impl Watch {
     /// Nothing is done yet; the trial has these scripts.
     pub fn new<'a>(options: &Options, scripts: impl Iterator<Item = &'a str>) -> Self {
-        let is_tpcc = options.script == Script::Tpcc;
+        let is_tpcc = options.script == SysbenchScript::Tpcc;
         let threads = options.threads as usize;
         Self {
             threads: options.threads,
@@ -60,13 +60,13 @@ impl Watch {
             tpcc: is_tpcc.then(|| Counts::of(scripts)),
             batch: options.batch,
             warmup_us: options.warmup.as_micros() as u64,
-            part: Tally::default(),
-            part_latencies: Histogram::default(),
+            part: SysbenchTally::default(),
+            part_latencies: SysbenchHistogram::default(),
             part_s: 0.0,
-            totals: Totals {
+            totals: SysbenchTotals {
                 threads: vec![Thread::default(); threads],
                 min_us: u64::MAX,
-                ..Totals::default()
+                ..SysbenchTotals::default()
             },
             failed_us: vec![0; threads],
             error: None,
@@ -74,7 +74,7 @@ impl Watch {
     }
 
     /// The run is over after so long.
-    pub fn finish(mut self, elapsed_s: f64) -> Totals {
+    pub fn finish(mut self, elapsed_s: f64) -> SysbenchTotals {
         self.totals.elapsed_s = elapsed_s;
         if self.totals.min_us == u64::MAX {
             self.totals.min_us = 0;
@@ -82,7 +82,7 @@ impl Watch {
         self.totals
     }
 
-    fn tally(&self, place: usize, script: &ScriptInterval) -> Tally {
+    fn tally(&self, place: usize, script: &ScriptInterval) -> SysbenchTally {
         if let Some(tpcc) = self.tpcc {
             return tpcc.tally(place, script);
         }
@@ -91,7 +91,7 @@ impl Watch {
         // A statement changes one row, or none; that of a batch all of them.
         let rows: u64 = script.units.iter().map(|units| units.rows).sum();
         let writes = rows / self.batch;
-        Tally {
+        SysbenchTally {
             events,
             reads: events * self.reads_each,
             writes,
@@ -101,7 +101,7 @@ impl Watch {
         }
     }
 
-    fn add(&mut self, tally: Tally) {
+    fn add(&mut self, tally: SysbenchTally) {
         for sum in [&mut self.part, &mut self.totals.tally] {
             sum.events += tally.events;
             sum.reads += tally.reads;
@@ -176,7 +176,7 @@ impl<O> Observer<O> for Watch {
             self.percentile,
             &self.part_latencies,
         ));
-        (self.part, self.part_s) = (Tally::default(), 0.0);
+        (self.part, self.part_s) = (SysbenchTally::default(), 0.0);
         self.part_latencies.clear();
     }
 
@@ -185,9 +185,9 @@ impl<O> Observer<O> for Watch {
             event.kind,
             EventKind::Reconnected | EventKind::Moved | EventKind::Returned
         ) {
-            self.add(Tally {
+            self.add(SysbenchTally {
                 reconnects: 1,
-                ..Tally::default()
+                ..SysbenchTally::default()
             });
         }
         remark!("pgdyno: {}", event.text);

@@ -2,7 +2,7 @@
 
 /// A workload that pgdyno has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Generator {
+pub enum TransactionGenerator {
     /// Reads and writes by key, the Yahoo! Cloud Serving Benchmark.
     Ycsb,
     /// Reads and upserts of one narrow table.
@@ -24,7 +24,7 @@ pub enum Generator {
     Queue,
 }
 
-impl Generator {
+impl TransactionGenerator {
     /// All of them, by name.
     pub const ALL: [Self; 12] = [
         Self::Bank,
@@ -205,11 +205,14 @@ mod tests {
     fn a_workload_is_either_here_or_named_with_another_way() {
         assert!(OTHERS.windows(2).all(|pair| pair[0].0 < pair[1].0));
         for (other, instead) in OTHERS {
-            assert_eq!(Generator::named(other), None);
+            assert_eq!(TransactionGenerator::named(other), None);
             assert!(!instead.is_empty());
         }
-        for generator in Generator::ALL {
-            assert_eq!(Generator::named(generator.name()), Some(generator));
+        for generator in TransactionGenerator::ALL {
+            assert_eq!(
+                TransactionGenerator::named(generator.name()),
+                Some(generator)
+            );
             assert_eq!(instead_of(generator.name()), None);
         }
         assert_eq!(instead_of("nosuch"), None);

@@ -2,13 +2,13 @@
 //! give them. The words are pgdyno's own.
 
 use super::flags::{Flag, Verb};
-use super::generator::Generator;
+use super::generator::TransactionGenerator;
 
 /// What the program calls itself: `workload`, `pgdyno workload`.
 #[derive(Debug, Clone, Copy)]
-pub struct Name<'a>(pub &'a str);
+pub struct OptionName<'a>(pub &'a str);
 
-impl Name<'_> {
+impl OptionName<'_> {
     pub fn help(self) -> String {
         let program = self.0;
         format!(
@@ -41,7 +41,7 @@ Use \"{program} [command] --help\" for more information about a command.
     /// Of a verb without a workload.
     pub fn verb_help(self, verb: Verb) -> String {
         let (program, name) = (self.0, verb.name());
-        let workloads = Generator::ALL.into_iter();
+        let workloads = TransactionGenerator::ALL.into_iter();
         let workloads: String = workloads
             .map(|its| format!("  {:<19}{}\n", its.name(), its.summary()))
             .collect();
@@ -63,12 +63,14 @@ Use \"{program} {name} [command] --help\" for more information about a command.
         )
     }
 
-    pub fn workload_help(self, verb: Verb, generator: Generator) -> String {
+    pub fn workload_help(self, verb: Verb, generator: TransactionGenerator) -> String {
         let tables = match generator {
-            Generator::Tpcc => "warehouse and the eight others of TPC-C",
-            Generator::Movr => "users and the five others of MovR",
-            Generator::Ledger => "customer and the three others",
-            Generator::Insights => "insights_workload_table_0 and the others of --table-count",
+            TransactionGenerator::Tpcc => "warehouse and the eight others of TPC-C",
+            TransactionGenerator::Movr => "users and the five others of MovR",
+            TransactionGenerator::Ledger => "customer and the three others",
+            TransactionGenerator::Insights => {
+                "insights_workload_table_0 and the others of --table-count"
+            }
             other => other.table().unwrap_or_default(),
         };
         let notes = match verb {
@@ -78,9 +80,9 @@ Use \"{program} {name} [command] --help\" for more information about a command.
             ),
             Verb::Run => "Workers are dealt to the URLs in turn; without one it is\npostgres://root@localhost:26257?sslmode=disable. Latencies have a resolution of 1 µs, and the\nsummary is printed however the run ends.".to_owned(),
             Verb::Check => match generator {
-                Generator::Ycsb => "Looks whether usertable holds the rows that init has loaded: how many, by which keys,\nwith values in all columns.".to_owned(),
-                Generator::Bank => "Looks whether all accounts are there and their balances add up to 0.".to_owned(),
-                Generator::Tpcc => "Looks whether TPC-C's conditions 3.3.2.1 to 3.3.2.12 hold: 6, 10 and 12 only with\n--expensive-checks, 11 for districts without a delivery.".to_owned(),
+                TransactionGenerator::Ycsb => "Looks whether usertable holds the rows that init has loaded: how many, by which keys,\nwith values in all columns.".to_owned(),
+                TransactionGenerator::Bank => "Looks whether all accounts are there and their balances add up to 0.".to_owned(),
+                TransactionGenerator::Tpcc => "Looks whether TPC-C's conditions 3.3.2.1 to 3.3.2.12 hold: 6, 10 and 12 only with\n--expensive-checks, 11 for districts without a delivery.".to_owned(),
                 other => format!(
                     "There is nothing to check: rows of {} may have any value.",
                     other.name()
@@ -92,7 +94,7 @@ Use \"{program} {name} [command] --help\" for more information about a command.
     }
 
     /// The usage of a workload's verb, without a line of prose.
-    pub fn usage(self, verb: Verb, generator: Generator) -> String {
+    pub fn usage(self, verb: Verb, generator: TransactionGenerator) -> String {
         let (program, name, workload) = (self.0, verb.name(), generator.name());
         let mut text =
             format!("Usage:\n  {program} {name} {workload} [flags] [URL...]\n\nFlags:\n");
@@ -166,7 +168,7 @@ mod tests {
     /// As `cockroach workload run ycsb --help` lays its lines out (19.1).
     #[test]
     fn flags_are_laid_out_as_pflag_lays_them_out() {
-        let usage = Name("workload").usage(Verb::Run, Generator::Ycsb);
+        let usage = OptionName("workload").usage(Verb::Run, TransactionGenerator::Ycsb);
         let column = usage.find("Number of workers").unwrap();
         let line_start = usage[..column].rfind('\n').unwrap() + 1;
         let column = column - line_start;
@@ -191,8 +193,8 @@ mod tests {
             .map(|line| line.trim_start().trim_start_matches("-h, "));
         assert!(names.is_sorted(), "{usage}");
         assert!(
-            !Name("workload")
-                .usage(Verb::Check, Generator::Ycsb)
+            !OptionName("workload")
+                .usage(Verb::Check, TransactionGenerator::Ycsb)
                 .contains("--duration")
         );
     }

@@ -83,11 +83,11 @@ fn instead_of(hint: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::flags::Verb;
-    use crate::generator::Generator;
+    use crate::generator::TransactionGenerator;
 
     #[test]
     fn no_hint_names_an_option_that_the_command_lacks() {
-        let flags = crate::flags::all(Generator::Ycsb, Verb::Check);
+        let flags = crate::flags::all(TransactionGenerator::Ycsb, Verb::Check);
         let hints = |given: &[&str]| {
             let failure = given
                 .iter()

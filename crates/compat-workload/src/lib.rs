@@ -28,9 +28,9 @@ mod watch;
 
 use std::process::ExitCode;
 
-use flags::{End, Flag, Parsed, Verb, go_values};
-use generator::Generator;
-use help::Name;
+use flags::{End, Flag, ParsedFlags, Verb, go_values};
+use generator::TransactionGenerator;
+use help::OptionName;
 use urls::Place;
 
 use pgdyno_output::write_answer;
@@ -41,16 +41,16 @@ pub const NAME: &str = "workload";
 
 /// What the command line says.
 struct WorkloadOptions {
-    generator: Generator,
-    parsed: Parsed,
+    generator: TransactionGenerator,
+    parsed: ParsedFlags,
     place: Place,
-    workload: options::Workload,
+    workload: options::CockroachWorkload,
 }
 
 /// Does what this command line says; `called` is what comes before its first argument:
 /// `workload` or `pgdyno workload`.
 pub fn open(called: &str, arguments: &[String]) -> ExitCode {
-    let name = Name(called);
+    let name = OptionName(called);
     let done = dispatch(name, arguments).unwrap_or_else(|failure| {
         tell(&failure);
         // cockroach knows but one code for what goes wrong.
@@ -132,7 +132,7 @@ fn show(text: &str) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn dispatch(name: Name, arguments: &[String]) -> Result<u8, Failure> {
+fn dispatch(name: OptionName, arguments: &[String]) -> Result<u8, Failure> {
     let Some((first, rest)) = arguments.split_first() else {
         return show(&name.help());
     };
@@ -152,7 +152,7 @@ fn dispatch(name: Name, arguments: &[String]) -> Result<u8, Failure> {
     if is_help(workload) {
         return print(&name.verb_help(verb));
     }
-    let Some(generator) = Generator::named(workload) else {
+    let Some(generator) = TransactionGenerator::named(workload) else {
         return Ok(unknown(name, &format!(" {}", verb.name()), workload));
     };
     let flags = crate::flags::all(generator, verb);
@@ -194,7 +194,7 @@ fn is_help(argument: &str) -> bool {
 }
 
 /// What is no verb, and no workload of pgdyno's.
-fn unknown(name: Name, verb: &str, word: &str) -> u8 {
+fn unknown(name: OptionName, verb: &str, word: &str) -> u8 {
     let said = if word.starts_with('-') {
         format!("unknown flag: {word}")
     } else {
@@ -206,7 +206,9 @@ fn unknown(name: Name, verb: &str, word: &str) -> u8 {
     };
     pgdyno_output::remark!("Error: {said}");
     if !verb.is_empty() {
-        let here = Generator::ALL.map(Generator::name).join(", ");
+        let here = TransactionGenerator::ALL
+            .map(TransactionGenerator::name)
+            .join(", ");
         match generator::instead_of(word) {
             Some(instead) => pgdyno_output::remark!("HINT: instead of {word}: {instead}"),
             None => pgdyno_output::remark!("HINT: the workloads that pgdyno has here are {here}"),
@@ -217,7 +219,7 @@ fn unknown(name: Name, verb: &str, word: &str) -> u8 {
     Exit::Failed.code()
 }
 
-fn job(generator: Generator, verb: Verb, parsed: Parsed) -> Result<u8, Failure> {
+fn job(generator: TransactionGenerator, verb: Verb, parsed: ParsedFlags) -> Result<u8, Failure> {
     let workload = options::workload(generator, verb, &parsed).map_err(Failure::new)?;
     let place = Place::of(generator, &parsed).map_err(Failure::new)?;
     // What is wrong with a command line is said before a server is asked anything.

@@ -11,7 +11,7 @@ use pgdyno_observe::exposition::Format;
 use pgdyno_serve::metrics::{self, Exposed};
 use pgdyno_spec::Failure;
 
-use super::generator::Generator;
+use super::generator::TransactionGenerator;
 
 /// The first bucket's bound in seconds, the factor to the next, and how many there are.
 const FIRST_S: f64 = 0.0005;
@@ -19,18 +19,18 @@ const FACTOR: f64 = 1.1;
 const BUCKETS: usize = 150;
 
 #[derive(Debug, Clone)]
-pub struct Metrics(Arc<Served>);
+pub struct WorkloadMetrics(Arc<ServedMetrics>);
 
 #[derive(Debug)]
-struct Served {
+struct ServedMetrics {
     workload: &'static str,
     /// By operation, since the run began: the ramp is in it.
     operations: Mutex<BTreeMap<String, Latencies>>,
 }
 
-impl Metrics {
-    fn new(generator: Generator) -> Self {
-        Self(Arc::new(Served {
+impl WorkloadMetrics {
+    fn new(generator: TransactionGenerator) -> Self {
+        Self(Arc::new(ServedMetrics {
             workload: generator.name(),
             operations: Mutex::default(),
         }))
@@ -40,7 +40,7 @@ impl Metrics {
     ///
     /// # Errors
     /// The port is taken.
-    pub fn serve(port: u16, generator: Generator) -> Result<Self, Failure> {
+    pub fn serve(port: u16, generator: TransactionGenerator) -> Result<Self, Failure> {
         let metrics = Self::new(generator);
         let served = Arc::clone(&metrics.0);
         let exposed = move |_: &str| Exposed {
@@ -74,7 +74,7 @@ impl Metrics {
     }
 }
 
-impl Served {
+impl ServedMetrics {
     fn text(&self) -> String {
         let operations = self
             .operations
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn buckets_are_cockroachs_and_add_up() {
-        let metrics = Metrics::new(Generator::Kv);
+        let metrics = WorkloadMetrics::new(TransactionGenerator::Kv);
         let mut latencies = Latencies::default();
         for us in [100, 600, 2_000_000_000] {
             latencies.record(us);
@@ -138,7 +138,7 @@ mod tests {
     fn a_port_that_is_taken_is_named_with_a_way_out() {
         let taken = std::net::TcpListener::bind(("0.0.0.0", 0)).unwrap();
         let port = taken.local_addr().unwrap().port();
-        let failure = Metrics::serve(port, Generator::Bank).unwrap_err();
+        let failure = WorkloadMetrics::serve(port, TransactionGenerator::Bank).unwrap_err();
         assert!(failure.message.contains(&port.to_string()), "{failure}");
         assert!(failure.hints[0].contains("--prometheus-port"));
     }

@@ -9,7 +9,7 @@ use pgdyno_server::kept::{self, Running};
 use pgdyno_server::{Cache, Listen};
 use pgdyno_spec::{Exit, Failure, OwnSpec};
 
-use super::flags::{Parsed, go_values as go};
+use super::flags::{ParsedFlags, go_values as go};
 use super::tables;
 
 /// The commands that start it.
@@ -23,7 +23,7 @@ const ROLE_IS_THERE: &str = "42710";
 ///
 /// # Errors
 /// What failed.
-pub fn open(parsed: &Parsed) -> Result<u8, Failure> {
+pub fn open(parsed: &ParsedFlags) -> Result<u8, Failure> {
     let port = port(parsed)?;
     let interrupts = pgdyno_run::interrupts()?;
     let options = own::options(&OwnSpec::default(), Listen::Loopback(port))?;
@@ -59,7 +59,7 @@ pub fn open(parsed: &Parsed) -> Result<u8, Failure> {
 }
 
 /// The port to listen on, if all that is asked for can be had.
-fn port(parsed: &Parsed) -> Result<u16, Failure> {
+fn port(parsed: &ParsedFlags) -> Result<u16, Failure> {
     let is_insecure = parsed
         .given("insecure")
         .is_some_and(|text| go::bool(text) == Ok(true));

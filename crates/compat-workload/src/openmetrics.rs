@@ -9,9 +9,9 @@ use pgdyno_measurement::Latencies;
 
 /// The labels of every line: `a="b",c="d"`, or nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Labels(String);
+pub struct MetricLabels(String);
 
-impl Labels {
+impl MetricLabels {
     /// From `NAME=VALUE, NAME=VALUE`.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ pub fn tick(
     latencies: &Latencies,
     length: Duration,
     now: SystemTime,
-    labels: &Labels,
+    labels: &MetricLabels,
 ) -> String {
     let (at, name) = (timestamp(now), allowed(name));
     // Writing to a string does not fail.
@@ -97,7 +97,7 @@ pub fn tick(
 }
 
 /// What the file ends with: for each operation how high its values go, and when it was first there.
-pub fn end(operations: &[(String, SystemTime)], highest_ns: u64, labels: &Labels) -> String {
+pub fn end(operations: &[(String, SystemTime)], highest_ns: u64, labels: &MetricLabels) -> String {
     let gauges = operations.iter().map(|(name, first)| {
         let name = format!("{}_highest_trackable_value", allowed(name));
         gauge(&name, highest_ns as f64, *first, labels)
@@ -105,7 +105,7 @@ pub fn end(operations: &[(String, SystemTime)], highest_ns: u64, labels: &Labels
     gauges.collect::<String>() + "# EOF\n"
 }
 
-fn gauge(name: &str, value: f64, at: SystemTime, labels: &Labels) -> String {
+fn gauge(name: &str, value: f64, at: SystemTime, labels: &MetricLabels) -> String {
     let (value, at, label) = (number(value), timestamp(at), labels.with(""));
     format!("# TYPE {name} gauge\n{name}{label} {value} {at}\n")
 }
@@ -162,7 +162,7 @@ mod tests {
         let mut latencies = Latencies::default();
         (0..100).for_each(|_| latencies.record(3000));
         let now = UNIX_EPOCH + Duration::from_millis(1_719_236_333_446);
-        let labels = Labels::parse("cloud=aws, my-workload=kv").unwrap();
+        let labels = MetricLabels::parse("cloud=aws, my-workload=kv").unwrap();
         let text = tick(
             "write",
             &latencies,
@@ -200,7 +200,7 @@ mod tests {
             &Latencies::default(),
             Duration::ZERO,
             now,
-            &Labels::default(),
+            &MetricLabels::default(),
         );
         assert!(
             !none.contains("quantile") && none.contains("del_count 0 "),
@@ -209,14 +209,14 @@ mod tests {
         let end = end(
             &[("write".to_owned(), now)],
             100_000_000_000,
-            &Labels::default(),
+            &MetricLabels::default(),
         );
         assert_eq!(
             end,
             "# TYPE write_highest_trackable_value gauge\nwrite_highest_trackable_value 1e+11 \
              1.719236333446e+09\n# EOF\n"
         );
-        let wrong = Labels::parse("cloud").unwrap_err();
+        let wrong = MetricLabels::parse("cloud").unwrap_err();
         assert_eq!(wrong, "--openmetrics-labels: cloud is no NAME=VALUE");
     }
 }

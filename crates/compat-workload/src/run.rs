@@ -5,9 +5,9 @@ use std::io::Write;
 use tempfile::{Builder, NamedTempFile};
 
 use super::format::{Format, Printer};
-use super::generator::Generator;
-use super::metrics::Metrics;
-use super::options::{self, Queries, Run};
+use super::generator::TransactionGenerator;
+use super::metrics::WorkloadMetrics;
+use super::options::{self, QuerybenchQueries, Run};
 use super::snapshot::HistogramFile;
 use super::watch::Watch;
 use super::{WorkloadOptions, tables, tpmc};
@@ -78,7 +78,7 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         run.tolerates_errors,
     );
     if let Some(port) = run.prometheus_port {
-        watch.serve(Metrics::serve(port, options.generator)?);
+        watch.serve(WorkloadMetrics::serve(port, options.generator)?);
     }
     let keep = keep.begin(&mut prepared, |prepared| {
         header::header(&trial.spec, prepared)
@@ -89,11 +89,13 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         watch.add("connect", &ran.outcome.recording.connections.latencies);
     }
     let sequence = match options.generator {
-        Generator::Kv => options::sequence(&options.parsed, &ran.outcome.recording.drawn),
+        TransactionGenerator::Kv => {
+            options::sequence(&options.parsed, &ran.outcome.recording.drawn)
+        }
         _ => String::new(),
     };
     let mut said = watch.finish(&sequence);
-    if options.generator == Generator::Tpcc && run.format != Format::IncrementalJson {
+    if options.generator == TransactionGenerator::Tpcc && run.format != Format::IncrementalJson {
         let seen = tpmc::Seen {
             format: run.format,
             active_warehouses: options::active_warehouses(&options.parsed).map_err(Failure::new)?,
@@ -117,7 +119,7 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
     }
 }
 
-fn script_file(queries: &Queries) -> Result<NamedTempFile, Failure> {
+fn script_file(queries: &QuerybenchQueries) -> Result<NamedTempFile, Failure> {
     let named = Builder::new()
         .prefix("querybench-")
         .suffix(".sql")

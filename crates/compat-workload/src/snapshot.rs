@@ -11,11 +11,11 @@ use pgdyno_measurement::Latencies;
 use pgdyno_platform::Output;
 
 use super::format::rfc3339;
-use super::openmetrics::{self, Labels};
+use super::openmetrics::{self, MetricLabels};
 
 /// Which values a histogram tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub struct SnapshotLayout {
     lowest_ns: u64,
     highest_ns: u64,
     digits: u8,
@@ -31,7 +31,7 @@ const LOWEST_OF_ONE_DIGIT_NS: u64 = 100_000;
 /// pgdyno's own are exact to a microsecond.
 const LOWEST_NS: u64 = 1000;
 
-impl Layout {
+impl SnapshotLayout {
     /// With so many significant digits, 1 to 3. One is cockroach's own layout.
     pub fn new(digits: u8, highest: Duration) -> Self {
         let lowest_ns = match digits {
@@ -113,7 +113,7 @@ pub enum Form {
     /// A JSON object a line.
     Json,
     /// OpenMetrics, each line with these labels.
-    OpenMetrics(Labels),
+    OpenMetrics(MetricLabels),
 }
 
 /// The file of a run.
@@ -121,7 +121,7 @@ pub enum Form {
 pub struct HistogramFile {
     path: PathBuf,
     file: Output,
-    layout: Layout,
+    layout: SnapshotLayout,
     form: Form,
     /// The operations so far, and when each was first there.
     seen: Vec<(String, SystemTime)>,
@@ -133,7 +133,7 @@ impl HistogramFile {
     ///
     /// # Errors
     /// It cannot be created.
-    pub fn create(path: &Path, layout: Layout, form: Form) -> Result<Self, String> {
+    pub fn create(path: &Path, layout: SnapshotLayout, form: Form) -> Result<Self, String> {
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn one_digit_is_cockroachs_own_layout() {
-        let layout = Layout::new(1, HIGHEST);
+        let layout = SnapshotLayout::new(1, HIGHEST);
         // 19.1 wrote so many counts, for these bounds.
         assert_eq!(layout.counts, 288);
         // 65 536 ns are a bucket: 262 to 327 µs is the fifth.
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn three_digits_tell_microseconds_apart() {
-        let layout = Layout::new(3, HIGHEST);
+        let layout = SnapshotLayout::new(3, HIGHEST);
         let distinct: Vec<usize> = (1..1000).map(|us| layout.index(us * 1000)).collect();
         assert!(distinct.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(layout.index(layout.highest_ns) < layout.counts);
@@ -247,7 +247,7 @@ mod tests {
         for us in [400, 500] {
             latencies.record(us);
         }
-        let layout = Layout::new(1, HIGHEST);
+        let layout = SnapshotLayout::new(1, HIGHEST);
         let line = layout.line(
             "read",
             &latencies,
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_place_that_cannot_be_written_to_is_named() {
-        let layout = Layout::new(3, HIGHEST);
+        let layout = SnapshotLayout::new(3, HIGHEST);
         let error =
             HistogramFile::create(Path::new("/proc/none/h.json"), layout, Form::Json).unwrap_err();
         assert!(

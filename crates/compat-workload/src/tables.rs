@@ -6,7 +6,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::{Session, quote_ident};
 
 use super::WorkloadOptions;
-use super::generator::Generator;
+use super::generator::TransactionGenerator;
 use super::options::{self, FORM_BATCH, FORM_STATEMENTS, LOCKING, NOT_LOCKING};
 use pgdyno_database::dialect::{Feature, Product};
 use pgdyno_database::open::{self, Target};
@@ -28,7 +28,7 @@ const NO_DATABASE: &str = "3D000";
 /// SQLSTATE of a database that another session made meanwhile.
 const DATABASE_IS_THERE: &str = "42P04";
 
-pub fn pack(generator: Generator) -> Result<Pack, Failure> {
+pub fn pack(generator: TransactionGenerator) -> Result<Pack, Failure> {
     resolve::pack(generator.pack()).map_err(|e| Failure::new(e.to_string()))
 }
 

@@ -1,9 +1,9 @@
 //! Where the database is, as cockroach's command line says it: URLs without a database, or with
 //! the one that is expected.
 
-use super::flags::Parsed;
+use super::flags::ParsedFlags;
 use super::flags::go_values::quoted;
-use super::generator::Generator;
+use super::generator::TransactionGenerator;
 
 #[derive(Debug, PartialEq)]
 pub struct Place {
@@ -24,7 +24,7 @@ impl Place {
     ///
     /// # Errors
     /// cockroach's text for what is no URL of a server of this kind, or names another database.
-    pub fn of(generator: Generator, parsed: &Parsed) -> Result<Self, String> {
+    pub fn of(generator: TransactionGenerator, parsed: &ParsedFlags) -> Result<Self, String> {
         let database = parsed.given("db").filter(|name| !name.is_empty());
         let database = database.unwrap_or(generator.name()).to_owned();
         let default = [default_url(parsed)];
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-fn default_url(parsed: &Parsed) -> String {
+fn default_url(parsed: &ParsedFlags) -> String {
     let user = encoded(parsed.given("user").unwrap_or("root"));
     let password = parsed
         .given("password")
@@ -133,8 +133,11 @@ mod tests {
 
     fn place(arguments: &[&str]) -> Result<Place, String> {
         let arguments: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
-        let flags = all(Generator::Ycsb, Verb::Run);
-        Place::of(Generator::Ycsb, &parse(&flags, &arguments).unwrap())
+        let flags = all(TransactionGenerator::Ycsb, Verb::Run);
+        Place::of(
+            TransactionGenerator::Ycsb,
+            &parse(&flags, &arguments).unwrap(),
+        )
     }
 
     #[test]

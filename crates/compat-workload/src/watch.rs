@@ -7,13 +7,13 @@ use pgdyno_measurement::{Event, Interval, Latencies, Level, Message};
 use pgdyno_model::Observer;
 
 use super::format::{Printer, Tick};
-use super::metrics::Metrics;
+use super::metrics::WorkloadMetrics;
 use super::snapshot::HistogramFile;
 use super::tpmc;
 
 /// One operation: one script, several that are the same to cockroach, or a work unit of scripts.
 #[derive(Debug)]
-struct Operation {
+struct WatchedOperation {
     name: String,
     /// The tick that is under way.
     tick: Latencies,
@@ -25,10 +25,10 @@ struct Operation {
 pub struct Watch {
     printer: Printer,
     histograms: Option<HistogramFile>,
-    metrics: Option<Metrics>,
+    metrics: Option<WorkloadMetrics>,
     every_s: u64,
     /// By name, as their rows come.
-    operations: Vec<Operation>,
+    operations: Vec<WatchedOperation>,
     /// The operation of each script.
     of_script: Vec<usize>,
     /// The operation of each work unit: scripts that have some are no operation themselves.
@@ -78,7 +78,7 @@ impl Watch {
                 .collect(),
             operations: sorted
                 .into_iter()
-                .map(|name| Operation {
+                .map(|name| WatchedOperation {
                     name: name.to_owned(),
                     tick: Latencies::default(),
                     all: Latencies::default(),
@@ -97,7 +97,7 @@ impl Watch {
     }
 
     /// Serves figures by Prometheus' wishes too.
-    pub fn serve(&mut self, metrics: Metrics) {
+    pub fn serve(&mut self, metrics: WorkloadMetrics) {
         self.metrics = Some(metrics);
     }
 
@@ -127,7 +127,7 @@ impl Watch {
 
     /// An operation that is known at the end alone.
     pub fn add(&mut self, name: &str, latencies: &Latencies) {
-        self.operations.push(Operation {
+        self.operations.push(WatchedOperation {
             name: name.to_owned(),
             tick: Latencies::default(),
             all: latencies.clone(),

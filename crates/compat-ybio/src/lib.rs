@@ -24,7 +24,7 @@ use pgdyno_workload::pack::Pack;
 use pgdyno_workload::resolve;
 
 use call::Call;
-use parameters::{Parameters, Verb};
+use parameters::{Parameters, YbioVerb};
 
 /// The name by which it may be called.
 pub const NAME: &str = "ybio";
@@ -79,14 +79,14 @@ pub struct YbioArgs {
 pub fn open(args: &YbioArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let usage = |why| Failure::with(Exit::Usage, why);
     let call = Call::read(&args.what, &args.given).map_err(usage)?;
-    let verb = Verb::named(&call.procedure).ok_or_else(|| {
+    let verb = YbioVerb::named(&call.procedure).ok_or_else(|| {
         usage(format!("ybio has no procedure \"{}\"", call.procedure)).hint("setup, runit, remove")
     })?;
     let parameters = Parameters::read(verb, &call.given).map_err(usage)?;
     match verb {
-        Verb::Setup => setup::open(args, &parameters, verbosity),
-        Verb::Runit => runit::open(args, &parameters, verbosity),
-        Verb::Remove => remove::open(args, &parameters),
+        YbioVerb::Setup => setup::open(args, &parameters, verbosity),
+        YbioVerb::Runit => runit::open(args, &parameters, verbosity),
+        YbioVerb::Remove => remove::open(args, &parameters),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::call::Given;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verb {
+pub enum YbioVerb {
     Setup,
     Runit,
     Remove,
@@ -20,37 +20,37 @@ enum Kind {
 }
 
 /// A parameter with its default; `None` is NULL, and only such a one may be NULL.
-struct Parameter(&'static str, Kind, Option<&'static str>);
+struct YbioParameter(&'static str, Kind, Option<&'static str>);
 
-const TABLE: [Parameter; 2] = [
-    Parameter("tab_prefix", Kind::Text, Some("bench")),
-    Parameter("tab_num", Kind::Whole(0), Some("1")),
+const TABLE: [YbioParameter; 2] = [
+    YbioParameter("tab_prefix", Kind::Text, Some("bench")),
+    YbioParameter("tab_num", Kind::Whole(0), Some("1")),
 ];
 
-const SETUP: [Parameter; 8] = [
-    Parameter("tab_rows", Kind::Whole(1), Some("1000000")),
-    Parameter("batch_size", Kind::Whole(1), Some("1000")),
-    Parameter("tab_tablets", Kind::Whole(0), Some("0")),
-    Parameter("ind_tablets", Kind::Whole(0), Some("0")),
-    Parameter("index_as_pk", Kind::Flag, Some("false")),
-    Parameter("filler", Kind::Whole(1), Some("1")),
-    Parameter("recreate", Kind::Flag, Some("true")),
+const SETUP: [YbioParameter; 8] = [
+    YbioParameter("tab_rows", Kind::Whole(1), Some("1000000")),
+    YbioParameter("batch_size", Kind::Whole(1), Some("1000")),
+    YbioParameter("tab_tablets", Kind::Whole(0), Some("0")),
+    YbioParameter("ind_tablets", Kind::Whole(0), Some("0")),
+    YbioParameter("index_as_pk", Kind::Flag, Some("false")),
+    YbioParameter("filler", Kind::Whole(1), Some("1")),
+    YbioParameter("recreate", Kind::Flag, Some("true")),
     // Its default is 'scratch'; NULL is the order in which rows are generated.
-    Parameter("orderby", Kind::Text, None),
+    YbioParameter("orderby", Kind::Text, None),
 ];
 
-const RUNIT: [Parameter; 8] = [
-    Parameter("tab_rows", Kind::Whole(1), Some("1000000")),
-    Parameter("batch_size", Kind::Whole(1), Some("10000")),
-    Parameter("run_duration", Kind::Text, Some("1 minute")),
-    Parameter("pct_update", Kind::Whole(0), Some("0")),
-    Parameter("prepared", Kind::Flag, Some("true")),
-    Parameter("index_only", Kind::Flag, Some("false")),
-    Parameter("initial_count", Kind::Flag, Some("false")),
-    Parameter("comments", Kind::Text, None),
+const RUNIT: [YbioParameter; 8] = [
+    YbioParameter("tab_rows", Kind::Whole(1), Some("1000000")),
+    YbioParameter("batch_size", Kind::Whole(1), Some("10000")),
+    YbioParameter("run_duration", Kind::Text, Some("1 minute")),
+    YbioParameter("pct_update", Kind::Whole(0), Some("0")),
+    YbioParameter("prepared", Kind::Flag, Some("true")),
+    YbioParameter("index_only", Kind::Flag, Some("false")),
+    YbioParameter("initial_count", Kind::Flag, Some("false")),
+    YbioParameter("comments", Kind::Text, None),
 ];
 
-impl Verb {
+impl YbioVerb {
     /// The one of this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -69,8 +69,8 @@ impl Verb {
         }
     }
 
-    fn parameters(self) -> Vec<&'static Parameter> {
-        let own: &'static [Parameter] = match self {
+    fn parameters(self) -> Vec<&'static YbioParameter> {
+        let own: &'static [YbioParameter] = match self {
             Self::Setup => &SETUP,
             Self::Runit => &RUNIT,
             Self::Remove => &[],
@@ -88,7 +88,7 @@ impl Parameters {
     ///
     /// # Errors
     /// A name that the procedure does not have, or a value that the parameter does not take.
-    pub fn read(verb: Verb, given: &[Given]) -> Result<Self, String> {
+    pub fn read(verb: YbioVerb, given: &[Given]) -> Result<Self, String> {
         let known = verb.parameters();
         let mut values = BTreeMap::new();
         for (place, given) in given.iter().enumerate() {
@@ -117,7 +117,7 @@ impl Parameters {
                 return Err(format!("{} is given twice", parameter.0));
             }
         }
-        for Parameter(name, _, default) in known {
+        for YbioParameter(name, _, default) in known {
             let default = match *name {
                 "orderby" => Some("scratch"),
                 _ => *default,
@@ -159,7 +159,7 @@ impl Parameters {
     }
 }
 
-impl Parameter {
+impl YbioParameter {
     /// The value in one form: numbers in digits, booleans `true` or `false`.
     fn accept(&self, value: Option<&str>) -> Result<Option<String>, String> {
         let Self(name, kind, default) = self;
@@ -216,7 +216,7 @@ mod tests {
 
     fn read(call: &str) -> Result<Parameters, String> {
         let call = Call::read(call, &[])?;
-        Parameters::read(Verb::named(&call.procedure).unwrap(), &call.given)
+        Parameters::read(YbioVerb::named(&call.procedure).unwrap(), &call.given)
     }
 
     #[test]

@@ -8,16 +8,16 @@ use pgdyno_workload::mark::ProcedureMark;
 
 use super::YbioArgs;
 use super::parameters::Parameters;
-use super::table::{self, Maker};
+use super::table::{self, TableMaker};
 
 pub fn open(args: &YbioArgs, parameters: &Parameters) -> Result<Exit, Failure> {
     let target = args.target()?;
     let mut session = target.connect()?;
     let name = parameters.table();
     match table::maker(&mut session, &name)? {
-        Some(Maker::Pgdyno { .. }) => {}
+        Some(TableMaker::Pgdyno { .. }) => {}
         None => return Err(Failure::new(format!("there is no table {name}"))),
-        Some(Maker::Ybio | Maker::Others) => {
+        Some(TableMaker::Ybio | TableMaker::Others) => {
             let text = format!("will not drop {name}: `pgdyno ybio setup` did not make it");
             return Err(Failure::new(text).hint(format!("in SQL: DROP TABLE {name}")));
         }

@@ -14,7 +14,7 @@ use pgdyno_spec::{Exit, Failure, TrialSpec};
 
 use super::benchruns::{End, Run};
 use super::parameters::Parameters;
-use super::table::{self, Maker};
+use super::table::{self, TableMaker};
 use super::{PACK, YbioArgs};
 
 /// An engine's thread passes on a megabyte of notices: these few are never too many.
@@ -44,7 +44,7 @@ pub fn open(
     } else {
         None
     };
-    if let Maker::Pgdyno { tab_rows: made } = maker
+    if let TableMaker::Pgdyno { tab_rows: made } = maker
         && made < tab_rows
     {
         // ybio runs, and finds little.
@@ -80,7 +80,7 @@ pub fn open(
     let keep = keep.begin(&mut prepared, |prepared| {
         header::header(&trial.spec, prepared)
     })?;
-    let mut screen = Screen {
+    let mut screen = RunitScreen {
         is_quiet: verbosity.quiet,
         ended: None,
     };
@@ -103,7 +103,7 @@ pub fn open(
 fn params(
     parameters: &Parameters,
     run: &Run<'_>,
-    maker: Maker,
+    maker: TableMaker,
     job: u64,
     duration: Duration,
 ) -> Vec<String> {
@@ -111,8 +111,8 @@ fn params(
     let mut params = parameters.of_table();
     // The tables of others do not tell how many rows they were made with.
     params.push(match maker {
-        Maker::Pgdyno { .. } => format!("active={}", run.tab_rows),
-        Maker::Ybio | Maker::Others => format!("tab_rows={}", run.tab_rows),
+        TableMaker::Pgdyno { .. } => format!("active={}", run.tab_rows),
+        TableMaker::Ybio | TableMaker::Others => format!("tab_rows={}", run.tab_rows),
     });
     params.push(format!("batch_size={}", run.batch_size));
     params.push(format!("pct_update={}", run.pct_update));
@@ -181,13 +181,13 @@ fn end(recording: &Recording, since: Duration) -> End {
 }
 
 /// What psql would show: the notices of the server, and what happened to connections.
-struct Screen {
+struct RunitScreen {
     is_quiet: bool,
     /// When the clients had ended.
     ended: Option<Instant>,
 }
 
-impl Observer<Outcome> for Screen {
+impl Observer<Outcome> for RunitScreen {
     fn event(&mut self, event: &Event) {
         remark!("pgdyno: {}", event.text);
     }

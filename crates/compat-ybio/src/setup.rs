@@ -16,7 +16,7 @@ use pgdyno_workload::params::Params;
 use super::YbioArgs;
 use super::parameters::Parameters;
 use super::progress::Notices;
-use super::table::{self, Maker};
+use super::table::{self, TableMaker};
 
 pub fn open(
     args: &YbioArgs,
@@ -33,7 +33,7 @@ pub fn open(
     take_turn(&mut session, interrupts)?;
     let name = parameters.table();
     let recreates = parameters.flag("recreate");
-    let is_ybios = table::maker(&mut session, &name)? == Some(Maker::Ybio);
+    let is_ybios = table::maker(&mut session, &name)? == Some(TableMaker::Ybio);
     let stock = if recreates && is_ybios {
         vec![name.clone()]
     } else {

@@ -9,7 +9,7 @@ use pgdyno_workload::mark::Mark;
 use super::PACK;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Maker {
+pub enum TableMaker {
     /// `setup` here, with this `tab_rows`.
     Pgdyno {
         /// As it was given: rows that are no whole batch are not there.
@@ -24,11 +24,11 @@ pub enum Maker {
 ///
 /// # Errors
 /// The server does not answer.
-pub fn maker(session: &mut Session, table: &str) -> Result<Option<Maker>, Failure> {
+pub fn maker(session: &mut Session, table: &str) -> Result<Option<TableMaker>, Failure> {
     find(session, table).map_err(|e| trouble::server(&e, "could not look for ybio's table"))
 }
 
-fn find(session: &mut Session, table: &str) -> Result<Option<Maker>, Error> {
+fn find(session: &mut Session, table: &str) -> Result<Option<TableMaker>, Error> {
     /// As the catalog tells them.
     const COLUMNS: &str = "mykey bigint, scratch bigint, filler character";
     let dialect = Product::ask(session)?.dialect;
@@ -44,8 +44,8 @@ fn find(session: &mut Session, table: &str) -> Result<Option<Maker>, Error> {
             .get("tab_rows")
             .and_then(|rows| rows.parse().ok());
         return Ok(Some(match tab_rows {
-            Some(tab_rows) if mark.pack == PACK => Maker::Pgdyno { tab_rows },
-            _ => Maker::Others,
+            Some(tab_rows) if mark.pack == PACK => TableMaker::Pgdyno { tab_rows },
+            _ => TableMaker::Others,
         }));
     }
     let columns = format!(
@@ -55,8 +55,8 @@ fn find(session: &mut Session, table: &str) -> Result<Option<Maker>, Error> {
     );
     let columns = admin::value(session, &columns)?;
     Ok(Some(if columns.as_deref() == Some(COLUMNS) {
-        Maker::Ybio
+        TableMaker::Ybio
     } else {
-        Maker::Others
+        TableMaker::Others
     }))
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::properties::Properties;
-use super::{Refusal, Tool};
+use super::{YcsbRefusal, YcsbTool};
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub enum Phase {
 
 /// A command line that was read.
 #[derive(Debug)]
-pub struct Command {
-    pub tool: Tool,
+pub struct YcsbCommand {
+    pub tool: YcsbTool,
     /// What is to be done.
     pub phase: Phase,
     /// Those of the files, and over them those of the command line.
@@ -27,10 +27,10 @@ pub struct Command {
 
 /// What a command line comes to.
 #[derive(Debug)]
-pub enum Typed {
+pub enum TypedCommand {
     Help,
     /// It asks for a load or a run.
-    Command(Box<Command>),
+    Command(Box<YcsbCommand>),
 }
 
 /// The properties that have a password in them.
@@ -39,38 +39,38 @@ const PASSWORDS: [&str; 2] = ["db.passwd", "pg.password"];
 /// go-ycsb's names for a database that speaks PostgreSQL's protocol. (Facts: go-ycsb's db/pg.)
 const GO_DATABASES: [&str; 4] = ["pg", "postgresql", "cockroach", "cdb"];
 
-impl Command {
+impl YcsbCommand {
     /// Reads it.
     ///
     /// # Errors
     /// What is wrong with it, and the way out.
-    pub fn read(tool: Tool, arguments: &[String]) -> Result<Typed, Refusal> {
+    pub fn read(tool: YcsbTool, arguments: &[String]) -> Result<TypedCommand, YcsbRefusal> {
         let is_help = |word: &String| ["-h", "--help", "help"].contains(&word.as_str());
         if arguments.is_empty() || arguments.iter().take(2).any(is_help) {
-            return Ok(Typed::Help);
+            return Ok(TypedCommand::Help);
         }
         let phase = match arguments[0].as_str() {
             "load" => Phase::Load,
             "run" => Phase::Run,
             "shell" => {
-                let refusal = Refusal::usage("shell: pgdyno has no such shell");
+                let refusal = YcsbRefusal::usage("shell: pgdyno has no such shell");
                 return Err(refusal.hint("use psql"));
             }
             word => {
-                let refusal = Refusal::usage(format!("{word}: no such command"));
+                let refusal = YcsbRefusal::usage(format!("{word}: no such command"));
                 return Err(refusal.hint("the commands are load and run"));
             }
         };
         let Some(database) = arguments.get(1) else {
-            let refusal = Refusal::usage("the name of the database binding is missing");
+            let refusal = YcsbRefusal::usage("the name of the database binding is missing");
             return Err(refusal.hint(tool.way()));
         };
         let is_known = match tool {
-            Tool::Ycsb => database == "jdbc",
-            Tool::GoYcsb => GO_DATABASES.contains(&database.as_str()),
+            YcsbTool::Ycsb => database == "jdbc",
+            YcsbTool::GoYcsb => GO_DATABASES.contains(&database.as_str()),
         };
         if !is_known {
-            let refusal = Refusal::usage(format!("{database}: pgdyno has no such binding"));
+            let refusal = YcsbRefusal::usage(format!("{database}: pgdyno has no such binding"));
             return Err(refusal.hint(tool.way()));
         }
         let mut reader = Reader {
@@ -81,17 +81,17 @@ impl Command {
             rest: arguments[2..].iter(),
         };
         match tool {
-            Tool::Ycsb => reader.java()?,
-            Tool::GoYcsb => reader.go()?,
+            YcsbTool::Ycsb => reader.java()?,
+            YcsbTool::GoYcsb => reader.go()?,
         }
         if reader.is_help {
-            return Ok(Typed::Help);
+            return Ok(TypedCommand::Help);
         }
         let mut properties = reader.files;
         for (name, value) in reader.own.all() {
             properties.set(name, value);
         }
-        Ok(Typed::Command(Box::new(Self {
+        Ok(TypedCommand::Command(Box::new(Self {
             tool,
             phase: reader.phase,
             properties,
@@ -100,7 +100,7 @@ impl Command {
     }
 }
 
-impl Tool {
+impl YcsbTool {
     /// How a command line begins.
     fn way(self) -> &'static str {
         match self {
@@ -142,7 +142,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// YCSB's options. (Facts: its Client and its launcher.)
-    fn java(&mut self) -> Result<(), Refusal> {
+    fn java(&mut self) -> Result<(), YcsbRefusal> {
         while let Some(word) = self.rest.next() {
             match word.as_str() {
                 "-threads" => self.number("-threads", "threadcount")?,
@@ -171,7 +171,7 @@ impl Reader<'_> {
                 word if word.starts_with("-jvm-args=") => {}
                 "-h" | "--help" => self.is_help = true,
                 word => {
-                    let refusal = Refusal::usage(format!("Unknown option {word}"));
+                    let refusal = YcsbRefusal::usage(format!("Unknown option {word}"));
                     return Err(refusal.hint(
                         "the options are -P FILE, -p NAME=VALUE, -threads N, -target N, -s, -l LABEL",
                     ));
@@ -182,7 +182,7 @@ impl Reader<'_> {
     }
 
     /// go-ycsb's flags, as `--flag value` or `--flag=value`. (Facts: its cmd.)
-    fn go(&mut self) -> Result<(), Refusal> {
+    fn go(&mut self) -> Result<(), YcsbRefusal> {
         while let Some(word) = self.rest.next() {
             let (name, value) = match word.split_once('=') {
                 Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
@@ -226,7 +226,7 @@ impl Reader<'_> {
                 }
                 "-h" | "--help" => self.is_help = true,
                 word => {
-                    let refusal = Refusal::usage(format!("unknown flag: {word}"));
+                    let refusal = YcsbRefusal::usage(format!("unknown flag: {word}"));
                     return Err(refusal.hint(
                         "the flags are -P FILE, -p NAME=VALUE, --threads, --target, --interval, --table",
                     ));
@@ -236,39 +236,39 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn value(&mut self, option: &str) -> Result<String, Refusal> {
+    fn value(&mut self, option: &str) -> Result<String, YcsbRefusal> {
         let value = self.rest.next().cloned();
-        value.ok_or_else(|| Refusal::usage(format!("Missing argument value for {option}.")))
+        value.ok_or_else(|| YcsbRefusal::usage(format!("Missing argument value for {option}.")))
     }
 
-    fn number(&mut self, option: &str, property: &str) -> Result<(), Refusal> {
+    fn number(&mut self, option: &str, property: &str) -> Result<(), YcsbRefusal> {
         let value = self.value(option)?;
         self.whole(option, property, &value)
     }
 
-    fn whole(&mut self, option: &str, property: &str, value: &str) -> Result<(), Refusal> {
+    fn whole(&mut self, option: &str, property: &str, value: &str) -> Result<(), YcsbRefusal> {
         if value.parse::<u32>().is_err() {
             let text = format!("{option} {value}: it must be a whole number that is not negative");
-            return Err(Refusal::usage(text));
+            return Err(YcsbRefusal::usage(text));
         }
         self.own.set(property, value);
         Ok(())
     }
 
-    fn pair(&mut self, pair: &str) -> Result<(), Refusal> {
+    fn pair(&mut self, pair: &str) -> Result<(), YcsbRefusal> {
         match pair.split_once('=') {
             Some((name, value)) => self.own.set(name, value),
             None => {
                 let text = format!("-p {}: it must have the form name=value", shown(pair));
-                return Err(Refusal::usage(text).hint("such as -p recordcount=1000"));
+                return Err(YcsbRefusal::usage(text).hint("such as -p recordcount=1000"));
             }
         }
         Ok(())
     }
 
-    fn file(&mut self, path: &str) -> Result<(), Refusal> {
+    fn file(&mut self, path: &str) -> Result<(), YcsbRefusal> {
         let bytes = fs::read(path).map_err(|e| {
-            Refusal::usage(format!("Unable to open the properties file {path}: {e}"))
+            YcsbRefusal::usage(format!("Unable to open the properties file {path}: {e}"))
         })?;
         self.files.read(&String::from_utf8_lossy(&bytes));
         Ok(())
@@ -279,19 +279,19 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    fn read(tool: Tool, line: &str) -> Result<Typed, Refusal> {
+    fn read(tool: YcsbTool, line: &str) -> Result<TypedCommand, YcsbRefusal> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        Command::read(tool, &words)
+        YcsbCommand::read(tool, &words)
     }
 
-    fn command(tool: Tool, line: &str) -> Command {
+    fn command(tool: YcsbTool, line: &str) -> YcsbCommand {
         match read(tool, line).unwrap() {
-            Typed::Command(command) => *command,
-            Typed::Help => panic!("help"),
+            TypedCommand::Command(command) => *command,
+            TypedCommand::Help => panic!("help"),
         }
     }
 
-    fn pairs(command: &Command) -> String {
+    fn pairs(command: &YcsbCommand) -> String {
         let pairs = command.properties.all();
         let pairs: Vec<String> = pairs.map(|(n, v)| format!("{n}={v}")).collect();
         pairs.join(" ")
@@ -303,7 +303,7 @@ mod tests {
         fs::write(file.path(), "recordcount=1\nthreadcount=2\n").unwrap();
         let path = file.path().display();
         let java = command(
-            Tool::Ycsb,
+            YcsbTool::Ycsb,
             &format!("load jdbc -cp x -p recordcount=5 -P {path} -threads 8 -target 500 -s -l x"),
         );
         assert_eq!(java.phase, Phase::Load);
@@ -312,7 +312,7 @@ mod tests {
             "label=x recordcount=5 status=true target=500 threadcount=8"
         );
         let go = command(
-            Tool::GoYcsb,
+            YcsbTool::GoYcsb,
             &format!("run pg -P{path} --threads=8 -p pg.host=h --interval 1 --prop=a=b=c"),
         );
         assert_eq!(go.phase, Phase::Run);
@@ -320,15 +320,21 @@ mod tests {
             pairs(&go),
             "a=b=c measurement.interval=1 pg.host=h recordcount=1 threadcount=8"
         );
-        assert_eq!(command(Tool::Ycsb, "run jdbc -load").phase, Phase::Load);
+        assert_eq!(command(YcsbTool::Ycsb, "run jdbc -load").phase, Phase::Load);
     }
 
     #[test]
     fn help_is_found_where_it_is_asked_for() {
         for line in ["", "--help", "run -h", "run jdbc -s --help"] {
-            assert!(matches!(read(Tool::Ycsb, line), Ok(Typed::Help)), "{line}");
+            assert!(
+                matches!(read(YcsbTool::Ycsb, line), Ok(TypedCommand::Help)),
+                "{line}"
+            );
         }
-        assert!(matches!(read(Tool::GoYcsb, "load pg -h"), Ok(Typed::Help)));
+        assert!(matches!(
+            read(YcsbTool::GoYcsb, "load pg -h"),
+            Ok(TypedCommand::Help)
+        ));
     }
 
     #[test]
@@ -345,19 +351,19 @@ mod tests {
             ("run jdbc -x", "Unknown option -x"),
             ("run jdbc -P /none/x", "Unable to open the properties file"),
         ] {
-            let text = refused(Tool::Ycsb, line);
+            let text = refused(YcsbTool::Ycsb, line);
             assert!(text.contains(said), "{line}: {text}");
         }
-        let text = refused(Tool::GoYcsb, "run mysql");
+        let text = refused(YcsbTool::GoYcsb, "run mysql");
         assert!(text.contains("go-ycsb load|run pg"), "{text}");
-        let text = refused(Tool::GoYcsb, "run pg --frob");
+        let text = refused(YcsbTool::GoYcsb, "run pg --frob");
         assert!(text.contains("unknown flag: --frob"), "{text}");
     }
 
     #[test]
     fn passwords_are_not_repeated() {
         let command = command(
-            Tool::Ycsb,
+            YcsbTool::Ycsb,
             "run jdbc -p db.passwd=secret -p db.url=jdbc:postgresql://h/d?password=secret&ssl=true",
         );
         assert_eq!(

@@ -1,11 +1,11 @@
 //! `--help` of both commands. The words are pgdyno's own.
 
-use super::Tool;
+use super::YcsbTool;
 
 /// The help of a tool, `called` by this name.
-pub fn text(tool: Tool, called: &str) -> String {
+pub fn text(tool: YcsbTool, called: &str) -> String {
     match tool {
-        Tool::Ycsb => format!(
+        YcsbTool::Ycsb => format!(
             "\
 YCSB's command with its binding jdbc, on pgdyno's engine
 
@@ -35,7 +35,7 @@ Examples:
 What differs from YCSB, and why: pgdyno help ycsb
 "
         ),
-        Tool::GoYcsb => format!(
+        YcsbTool::GoYcsb => format!(
             "\
 go-ycsb's command with its database pg, on pgdyno's engine
 

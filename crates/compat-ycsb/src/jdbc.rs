@@ -2,7 +2,7 @@
 
 use pgdyno_spec::secret::percent_decoded;
 
-use super::Refusal;
+use super::YcsbRefusal;
 
 /// Where the database is, and what of the URL does nothing here.
 #[derive(Debug, PartialEq)]
@@ -29,19 +29,19 @@ const PARAMETERS: [(&str, &str); 7] = [
 ///
 /// # Errors
 /// It is none of PostgreSQL's, or names several servers that rows would be dealt to.
-pub fn place(url: &str, user: &str, password: &str) -> Result<Place, Refusal> {
+pub fn place(url: &str, user: &str, password: &str) -> Result<Place, YcsbRefusal> {
     let shown = super::command::without_password(url);
     if url.contains(';') {
         let text =
             format!("db.url={shown}: pgdyno does not deal rows to several databases by their keys");
-        return Err(Refusal::usage(text).hint(
+        return Err(YcsbRefusal::usage(text).hint(
             "measure each database by a run of its own; hosts of one cluster are separated by commas",
         ));
     }
     let Some(rest) = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme)) else {
         let text = format!("db.url={shown}: it is no URL of PostgreSQL's JDBC driver");
         return Err(
-            Refusal::usage(text).hint("it has the form jdbc:postgresql://host:port/database")
+            YcsbRefusal::usage(text).hint("it has the form jdbc:postgresql://host:port/database")
         );
     };
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));

@@ -3,24 +3,24 @@
 
 use pgdyno_run::experiment::nearest;
 
-use super::Tool;
+use super::YcsbTool;
 use super::properties::Properties;
 
 /// What becomes of a property.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Fate {
+enum PropertyFate {
     /// `plan` reads it, or it makes no difference.
     Used,
     /// It would make a difference, and does not here.
     Without(&'static str),
 }
 
-use Fate::{Used, Without};
+use PropertyFate::{Used, Without};
 
 const JAVA_ONLY: &str = "pgdyno is no Java program";
 
 /// Those of both tools: CoreWorkload's. (Facts: CoreWorkload and Client of YCSB, go-ycsb's prop.)
-const CORE: &[(&str, Fate)] = &[
+const CORE: &[(&str, PropertyFate)] = &[
     ("workload", Used),
     ("db", Used),
     ("table", Used),
@@ -64,7 +64,7 @@ const CORE: &[(&str, Fate)] = &[
     ("pgdyno.store", Used),
 ];
 
-const JAVA: &[(&str, Fate)] = &[
+const JAVA: &[(&str, PropertyFate)] = &[
     ("fieldnameprefix", Used),
     ("minfieldlength", Used),
     ("readallfieldsbyname", Used),
@@ -97,7 +97,7 @@ const JAVA: &[(&str, Fate)] = &[
     ("jdbc.batchupdateapi", Used),
 ];
 
-const GO: &[(&str, Fate)] = &[
+const GO: &[(&str, PropertyFate)] = &[
     ("keyprefix", Used),
     ("warmuptime", Used),
     ("batch.size", Used),
@@ -118,16 +118,16 @@ const GO: &[(&str, Fate)] = &[
     ("pg.sslmode", Used),
 ];
 
-fn of(tool: Tool) -> impl Iterator<Item = &'static (&'static str, Fate)> {
+fn of(tool: YcsbTool) -> impl Iterator<Item = &'static (&'static str, PropertyFate)> {
     let own = match tool {
-        Tool::Ycsb => JAVA,
-        Tool::GoYcsb => GO,
+        YcsbTool::Ycsb => JAVA,
+        YcsbTool::GoYcsb => GO,
     };
     CORE.iter().chain(own)
 }
 
 /// A warning for each property that does nothing here.
-pub fn warnings(tool: Tool, properties: &Properties) -> Vec<String> {
+pub fn warnings(tool: YcsbTool, properties: &Properties) -> Vec<String> {
     let warning = |(name, _): (&str, &str)| {
         if name.starts_with("htrace.") {
             return Some(format!("{name} does nothing here: {JAVA_ONLY}"));
@@ -154,7 +154,7 @@ mod tests {
     fn a_misspelt_property_is_named_with_the_right_one() {
         let mut properties = Properties::default();
         properties.read("recordcuont=1\nrecordcount=1\nhtrace.x=1\nfrobnicate.me=2\npg.host=h");
-        let java = warnings(Tool::Ycsb, &properties);
+        let java = warnings(YcsbTool::Ycsb, &properties);
         assert_eq!(
             java,
             [
@@ -164,12 +164,12 @@ mod tests {
                 "recordcuont is no property that pgdyno knows; did you mean recordcount?",
             ]
         );
-        assert_eq!(warnings(Tool::GoYcsb, &properties).len(), 3);
+        assert_eq!(warnings(YcsbTool::GoYcsb, &properties).len(), 3);
     }
 
     #[test]
     fn a_property_is_listed_once() {
-        for tool in [Tool::Ycsb, Tool::GoYcsb] {
+        for tool in [YcsbTool::Ycsb, YcsbTool::GoYcsb] {
             let mut names: Vec<&str> = of(tool).map(|(name, _)| *name).collect();
             let listed = names.len();
             names.sort_unstable();

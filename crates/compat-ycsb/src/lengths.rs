@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::Refusal;
+use super::YcsbRefusal;
 
 /// The file where no property names one.
 const FILE: &str = "hist.txt";
@@ -18,12 +18,12 @@ const MAX_AREA: u64 = i32::MAX as u64;
 ///
 /// # Errors
 /// The file cannot be read, or is no histogram; what is wrong and the form it should have.
-pub fn expression(path: Option<&str>) -> Result<String, Refusal> {
+pub fn expression(path: Option<&str>) -> Result<String, YcsbRefusal> {
     let path = path.map(str::trim).filter(|path| !path.is_empty());
     let path = path.unwrap_or(FILE);
     let wrong = |what: String| {
         let text = format!("Couldn't read field length histogram file: {path}: {what}");
-        Refusal::usage(text).hint(
+        YcsbRefusal::usage(text).hint(
             "its first line is BlockSize, a tab, and a number of characters; then follow lines of \
              bucket (from 0), tab, count",
         )

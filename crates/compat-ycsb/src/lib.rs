@@ -29,20 +29,20 @@ mod tables;
 
 use std::process::ExitCode;
 
-use command::{Command, Typed};
+use command::{TypedCommand, YcsbCommand};
 use pgdyno_output::{remark, write_answer};
 use pgdyno_spec::{Exit, Failure};
 
 /// Which of the two programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tool {
+pub enum YcsbTool {
     /// YCSB, in Java, with its binding `jdbc`.
     Ycsb,
     /// go-ycsb with its database `pg`.
     GoYcsb,
 }
 
-impl Tool {
+impl YcsbTool {
     /// The tool that a program or verb of this name is.
     pub fn called(name: &str) -> Option<Self> {
         match name {
@@ -55,12 +55,12 @@ impl Tool {
 
 /// Why nothing was measured, and the exit code that says so.
 #[derive(Debug)]
-struct Refusal {
+struct YcsbRefusal {
     failure: Failure,
     code: u8,
 }
 
-impl Refusal {
+impl YcsbRefusal {
     /// With the exit code that both tools have for impossible counts.
     fn impossible(message: impl Into<String>) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Refusal {
     }
 }
 
-impl From<Failure> for Refusal {
+impl From<Failure> for YcsbRefusal {
     fn from(failure: Failure) -> Self {
         let code = failure.exit.code();
         Self { failure, code }
@@ -89,7 +89,7 @@ impl From<Failure> for Refusal {
 
 /// Does what this command line says; `called` is what comes before its first argument: `ycsb` or
 /// `pgdyno ycsb`.
-pub fn open(tool: Tool, called: &str, arguments: &[String]) -> ExitCode {
+pub fn open(tool: YcsbTool, called: &str, arguments: &[String]) -> ExitCode {
     let code = dispatch(tool, called, arguments).unwrap_or_else(|refusal| {
         remark!("{}", refusal.failure);
         refusal.code
@@ -97,12 +97,12 @@ pub fn open(tool: Tool, called: &str, arguments: &[String]) -> ExitCode {
     ExitCode::from(code)
 }
 
-fn dispatch(tool: Tool, called: &str, arguments: &[String]) -> Result<u8, Refusal> {
-    match Command::read(tool, arguments)? {
-        Typed::Help => {
+fn dispatch(tool: YcsbTool, called: &str, arguments: &[String]) -> Result<u8, YcsbRefusal> {
+    match YcsbCommand::read(tool, arguments)? {
+        TypedCommand::Help => {
             write_answer(format_args!("{}", help::text(tool, called)))?;
             Ok(0)
         }
-        Typed::Command(command) => run::open(&command),
+        TypedCommand::Command(command) => run::open(&command),
     }
 }

@@ -5,9 +5,9 @@ use pgdyno_model::Observer;
 use pgdyno_output::remark;
 
 /// Prints it on standard error.
-pub struct Messages;
+pub struct YcsbMessages;
 
-impl<O> Observer<O> for Messages {
+impl<O> Observer<O> for YcsbMessages {
     fn event(&mut self, event: &Event) {
         remark!("pgdyno: {}", event.text);
     }

@@ -20,7 +20,7 @@ pub enum Kind {
 
 /// What YCSB calls the result of an operation, in the order that it prints them in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
+pub enum OperationStatus {
     Ok,
     /// It waits for the others of its batch.
     Batched,
@@ -34,17 +34,17 @@ pub enum Status {
 
 /// What became of the operations of a kind. An operation that is tried again is one more, as there.
 #[derive(Debug, Clone, Default)]
-pub struct Operation {
+pub struct YcsbOperation {
     pub latencies: Latencies,
     /// The same from the schedule on; with a rate only.
     pub response: Option<Latencies>,
     /// Those of a batch that only waited for the last one.
     pub batched: u64,
-    pub failed: BTreeMap<Status, FailedTries>,
+    pub failed: BTreeMap<OperationStatus, FailedTries>,
 }
 
 /// By kind, those that were done.
-pub type Operations = BTreeMap<Kind, Operation>;
+pub type Operations = BTreeMap<Kind, YcsbOperation>;
 
 impl Kind {
     /// The kind of a script of the pack.
@@ -60,25 +60,25 @@ impl Kind {
     }
 
     /// YCSB's status where a row is missing. (Facts: JdbcDBClient.)
-    fn missing(self) -> Status {
+    fn missing(self) -> OperationStatus {
         match self {
-            Self::Update => Status::UnexpectedState,
-            _ => Status::NotFound,
+            Self::Update => OperationStatus::UnexpectedState,
+            _ => OperationStatus::NotFound,
         }
     }
 
     /// YCSB's status of how an operation ended; `None` when it never did.
-    pub fn status(self, outcome: Outcome) -> Option<Status> {
+    pub fn status(self, outcome: Outcome) -> Option<OperationStatus> {
         match outcome {
-            Outcome::Committed => Some(Status::Ok),
+            Outcome::Committed => Some(OperationStatus::Ok),
             Outcome::Failed(Failure::RowMissing) => Some(self.missing()),
             Outcome::Skipped | Outcome::Failed(Failure::Interrupted) => None,
-            Outcome::Failed(_) | Outcome::Unknown => Some(Status::Error),
+            Outcome::Failed(_) | Outcome::Unknown => Some(OperationStatus::Error),
         }
     }
 }
 
-impl Status {
+impl OperationStatus {
     pub fn name(self) -> &'static str {
         match self {
             Self::Ok => "OK",
@@ -90,7 +90,7 @@ impl Status {
     }
 }
 
-impl Operation {
+impl YcsbOperation {
     fn add(&mut self, kind: Kind, script: &ScriptInterval) {
         match script.units.as_slice() {
             [] => {
@@ -108,22 +108,25 @@ impl Operation {
         if let Some(response) = &script.response {
             self.response.get_or_insert_default().merge(response);
         }
-        self.fail(Status::Error, &script.failed);
+        self.fail(OperationStatus::Error, &script.failed);
         self.fail(kind.missing(), &script.missing);
     }
 
-    fn fail(&mut self, status: Status, tries: &FailedTries) {
+    fn fail(&mut self, status: OperationStatus, tries: &FailedTries) {
         if tries.service.count() > 0 {
             self.failed.entry(status).or_default().merge(tries);
         }
     }
 
     /// How many there are by status.
-    pub fn returns(&self) -> BTreeMap<Status, u64> {
+    pub fn returns(&self) -> BTreeMap<OperationStatus, u64> {
         let failed = self.failed.iter();
         let failed = failed.map(|(status, tries)| (*status, tries.service.count()));
         let well = self.latencies.count().saturating_sub(self.batched);
-        let well = [(Status::Ok, well), (Status::Batched, self.batched)];
+        let well = [
+            (OperationStatus::Ok, well),
+            (OperationStatus::Batched, self.batched),
+        ];
         well.into_iter()
             .chain(failed)
             .filter(|(_, count)| *count > 0)
@@ -139,7 +142,7 @@ impl Operation {
     /// Those that found no row.
     pub fn missing(&self) -> u64 {
         let of = |status| self.failed.get(&status);
-        let missing = [Status::UnexpectedState, Status::NotFound]
+        let missing = [OperationStatus::UnexpectedState, OperationStatus::NotFound]
             .into_iter()
             .filter_map(of);
         missing.map(|tries| tries.service.count()).sum()
@@ -169,7 +172,10 @@ pub fn per_s(measured: &Phase) -> f64 {
 }
 
 /// What a transaction of scripts of these kinds was, and how it ended; `None` when it never did.
-pub fn ended(kinds: &[Option<Kind>], transaction: &LoggedTransaction) -> Option<(Kind, Status)> {
+pub fn ended(
+    kinds: &[Option<Kind>],
+    transaction: &LoggedTransaction,
+) -> Option<(Kind, OperationStatus)> {
     let kind = kinds.get(transaction.script).copied().flatten()?;
     Some((kind, kind.status(transaction.outcome)?))
 }
@@ -215,7 +221,7 @@ pub fn of(recording: &Recording) -> Operations {
                 service: latencies.clone(),
                 response: None,
             };
-            operation.fail(Status::Error, &of(&totals.failed));
+            operation.fail(OperationStatus::Error, &of(&totals.failed));
             operation.fail(part.missing(), &of(&totals.missing));
         }
     }

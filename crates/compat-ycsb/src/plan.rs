@@ -11,9 +11,9 @@ use pgdyno_spec::{
     Warmup, text,
 };
 
-use super::command::{Command, Phase};
+use super::command::{Phase, YcsbCommand};
 use super::properties::Properties;
-use super::{Refusal, Tool, java, jdbc, lengths};
+use super::{YcsbRefusal, YcsbTool, java, jdbc, lengths};
 
 /// How long a run is that has no end: longer than any user waits.
 const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);
@@ -31,7 +31,7 @@ pub struct Plan {
     /// All operations; `None`: until the time is over.
     pub operations: Option<u64>,
     /// The number of the first key, and how many follow; without a count, all that are there.
-    pub keys: Keys,
+    pub keys: PlanKeys,
     /// The limits of the tool's request distribution, as go-ycsb prints them.
     pub key_range: (u64, u64),
     pub distribution: String,
@@ -49,7 +49,7 @@ pub struct Plan {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keys {
+pub struct PlanKeys {
     pub start: u64,
     /// How many; `None` when nothing says it.
     pub count: Option<u64>,
@@ -104,7 +104,7 @@ impl Plan {
     ///
     /// # Errors
     /// What cannot be had, and the way out.
-    pub fn of(command: &Command) -> Result<Self, Refusal> {
+    pub fn of(command: &YcsbCommand) -> Result<Self, YcsbRefusal> {
         let (tool, properties) = (command.tool, &command.properties);
         refuse(command)?;
         let mut warnings = super::known::warnings(tool, properties);
@@ -160,7 +160,7 @@ impl Plan {
             .unwrap_or(RECORDS_UNSAID.saturating_sub(keys.start));
         let last = (keys.start + count + expected).saturating_sub(1);
         let goes_on = command.phase == Phase::Run
-            || tool == Tool::GoYcsb
+            || tool == YcsbTool::GoYcsb
             || properties.bool("core_workload_insertion_keep_going_on_error") == Some(true);
         let observe = pgdyno_observe::ObserveOptions::default();
         let mut spec = TrialSpec {
@@ -221,7 +221,7 @@ impl Plan {
 }
 
 /// A name in SQL without quotes, as the server folds it: in small letters.
-fn identifier(properties: &Properties, name: &str, default: &str) -> Result<String, Refusal> {
+fn identifier(properties: &Properties, name: &str, default: &str) -> Result<String, YcsbRefusal> {
     let said = properties
         .get(name)
         .map(str::trim)
@@ -232,7 +232,7 @@ fn identifier(properties: &Properties, name: &str, default: &str) -> Result<Stri
     if begins && said.chars().all(is_part) && said.len() <= 63 {
         Ok(said)
     } else {
-        Err(Refusal::usage(format!(
+        Err(YcsbRefusal::usage(format!(
             "{name}={said} is no name that SQL has without quotes"
         ))
         .hint("letters, digits and _; a schema is chosen in the URL: ?currentSchema=NAME"))
@@ -240,24 +240,24 @@ fn identifier(properties: &Properties, name: &str, default: &str) -> Result<Stri
 }
 
 /// How the tool draws, whatever the table's keys are.
-fn generators(tool: Tool) -> &'static str {
+fn generators(tool: YcsbTool) -> &'static str {
     match tool {
-        Tool::Ycsb => "ycsb",
-        Tool::GoYcsb => "go-ycsb",
+        YcsbTool::Ycsb => "ycsb",
+        YcsbTool::GoYcsb => "go-ycsb",
     }
 }
 
 /// To both tools every order but `hashed` is ordered.
-fn key_format(command: &Command) -> KeyFormat {
+fn key_format(command: &YcsbCommand) -> KeyFormat {
     match (command.properties.get("insertorder"), command.tool) {
-        (None | Some("hashed"), Tool::Ycsb) => KeyFormat::Java,
-        (None | Some("hashed"), Tool::GoYcsb) => KeyFormat::GoYcsb,
+        (None | Some("hashed"), YcsbTool::Ycsb) => KeyFormat::Java,
+        (None | Some("hashed"), YcsbTool::GoYcsb) => KeyFormat::GoYcsb,
         _ => KeyFormat::Ordered,
     }
 }
 
 /// What pgdyno cannot do, before anything is asked of a server.
-fn refuse(command: &Command) -> Result<(), Refusal> {
+fn refuse(command: &YcsbCommand) -> Result<(), YcsbRefusal> {
     let (tool, properties) = (command.tool, &command.properties);
     for (name, only, why) in ONLY {
         if let Some(value) = properties.get(name).map(str::trim)
@@ -265,18 +265,18 @@ fn refuse(command: &Command) -> Result<(), Refusal> {
             && !value.is_empty()
         {
             return Err(
-                Refusal::usage(format!("{name}={value} cannot be had: {why}"))
+                YcsbRefusal::usage(format!("{name}={value} cannot be had: {why}"))
                     .hint(format!("leave it out, or say {name}={only}")),
             );
         }
     }
     match properties.get("workload") {
-        None if tool == Tool::Ycsb => {
-            return Err(Refusal::usage("Missing property: workload")
+        None if tool == YcsbTool::Ycsb => {
+            return Err(YcsbRefusal::usage("Missing property: workload")
                 .hint("name a workload's file: -P workloads/workloada"));
         }
         Some(name) if !WORKLOADS.contains(&name.trim()) => {
-            return Err(Refusal::usage(format!(
+            return Err(YcsbRefusal::usage(format!(
                 "workload={name}: pgdyno has the core workload only"
             ))
             .hint("workload=site.ycsb.workloads.CoreWorkload"));
@@ -286,22 +286,22 @@ fn refuse(command: &Command) -> Result<(), Refusal> {
     if let Some(class) = properties.get("db")
         && !class.ends_with("JdbcDBClient")
     {
-        return Err(Refusal::usage(format!(
+        return Err(YcsbRefusal::usage(format!(
             "db={class}: pgdyno has the binding jdbc only"
         )));
     }
     if properties.count("batch.size")?.is_some_and(|size| size > 1) {
-        return Err(
-            Refusal::usage("batches cannot be had: each insert is a statement of its own")
-                .hint("pgdyno load ycsb loads with COPY"),
-        );
+        return Err(YcsbRefusal::usage(
+            "batches cannot be had: each insert is a statement of its own",
+        )
+        .hint("pgdyno load ycsb loads with COPY"));
     }
     refuse_raw(command)?;
     refuse_batches(command)?;
     let integrity = properties.bool("dataintegrity") == Some(true);
     let lengths = properties.get("fieldlengthdistribution");
     if integrity && lengths.is_some_and(|name| name != "constant") {
-        return Err(Refusal::impossible(
+        return Err(YcsbRefusal::impossible(
             "Must have constant field size to check data integrity.",
         ));
     }
@@ -309,20 +309,20 @@ fn refuse(command: &Command) -> Result<(), Refusal> {
 }
 
 /// How many inserts are sent together.
-fn batch(command: &Command) -> Result<u64, Refusal> {
+fn batch(command: &YcsbCommand) -> Result<u64, YcsbRefusal> {
     let properties = &command.properties;
     let is_on = properties.bool("jdbc.batchupdateapi") == Some(true);
     let size = match command.tool {
-        Tool::Ycsb if is_on => batch_size(properties)?,
+        YcsbTool::Ycsb if is_on => batch_size(properties)?,
         _ => None,
     };
     Ok(size.map_or(1, NonZeroU64::get))
 }
 
 /// What does not go with inserts that are sent together.
-fn refuse_batches(command: &Command) -> Result<(), Refusal> {
+fn refuse_batches(command: &YcsbCommand) -> Result<(), YcsbRefusal> {
     let properties = &command.properties;
-    if command.tool == Tool::GoYcsb || properties.bool("jdbc.batchupdateapi") != Some(true) {
+    if command.tool == YcsbTool::GoYcsb || properties.bool("jdbc.batchupdateapi") != Some(true) {
         return Ok(());
     }
     let has_inserts = properties.share("insertproportion")?.unwrap_or(0.0) > 0.0;
@@ -339,33 +339,33 @@ fn refuse_batches(command: &Command) -> Result<(), Refusal> {
         _ if interval != "op" => "inserts of a batch have no schedule of their own",
         _ => return Ok(()),
     };
-    let refusal = Refusal::usage(format!("jdbc.batchupdateapi=true cannot be had: {why}"));
+    let refusal = YcsbRefusal::usage(format!("jdbc.batchupdateapi=true cannot be had: {why}"));
     Err(refusal.hint("jdbc.batchupdateapi=true loads with -p db.batchsize=1000, or leave it out"))
 }
 
 /// Whether each operation is to be kept.
-fn is_raw(command: &Command) -> bool {
+fn is_raw(command: &YcsbCommand) -> bool {
     let kind = command
         .properties
         .get("measurementtype")
         .unwrap_or_default();
     match command.tool {
-        Tool::Ycsb => kind.ends_with("raw"),
-        Tool::GoYcsb => kind == "raw" || kind == "csv",
+        YcsbTool::Ycsb => kind.ends_with("raw"),
+        YcsbTool::GoYcsb => kind == "raw" || kind == "csv",
     }
 }
 
 /// Whether figures are made of single operations: these themselves, or averages over parts of seconds.
-fn needs_each(command: &Command) -> Result<bool, Refusal> {
+fn needs_each(command: &YcsbCommand) -> Result<bool, YcsbRefusal> {
     let is_fine = match command.tool {
-        Tool::Ycsb => java::has_fine_series(&command.properties)?,
-        Tool::GoYcsb => false,
+        YcsbTool::Ycsb => java::has_fine_series(&command.properties)?,
+        YcsbTool::GoYcsb => false,
     };
     Ok(is_fine || is_raw(command))
 }
 
 /// What of single operations is not kept.
-fn refuse_raw(command: &Command) -> Result<(), Refusal> {
+fn refuse_raw(command: &YcsbCommand) -> Result<(), YcsbRefusal> {
     let properties = &command.properties;
     if !needs_each(command)? {
         return Ok(());
@@ -382,18 +382,19 @@ fn refuse_raw(command: &Command) -> Result<(), Refusal> {
     let kind = properties.get("measurementtype").unwrap_or_default();
     if kind == "timeseries" {
         let ms = properties.get("timeseries.granularity").unwrap_or_default();
-        let refusal = Refusal::usage(format!("timeseries.granularity={ms} cannot be had: {why}"));
+        let refusal =
+            YcsbRefusal::usage(format!("timeseries.granularity={ms} cannot be had: {why}"));
         return Err(refusal.hint("whole seconds can: timeseries.granularity=1000"));
     }
-    let refusal = Refusal::usage(format!("measurementtype={kind} cannot be had: {why}"));
+    let refusal = YcsbRefusal::usage(format!("measurementtype={kind} cannot be had: {why}"));
     Err(refusal.hint(match command.tool {
-        Tool::Ycsb => "measurementtype=hdrhistogram counts them",
-        Tool::GoYcsb => "measurementtype=histogram counts them",
+        YcsbTool::Ycsb => "measurementtype=hdrhistogram counts them",
+        YcsbTool::GoYcsb => "measurementtype=histogram counts them",
     }))
 }
 
 /// The numbers of keys that are loaded, or asked for.
-fn keys(command: &Command) -> Result<Keys, Refusal> {
+fn keys(command: &YcsbCommand) -> Result<PlanKeys, YcsbRefusal> {
     let properties = &command.properties;
     let said = properties.count("recordcount")?.filter(|count| *count > 0);
     let records = said.unwrap_or(RECORDS_UNSAID);
@@ -403,23 +404,23 @@ fn keys(command: &Command) -> Result<Keys, Refusal> {
     let rows = count.unwrap_or(records.saturating_sub(start));
     if records < start.saturating_add(rows) {
         return Err(match command.tool {
-            Tool::Ycsb => Refusal::impossible(
+            YcsbTool::Ycsb => YcsbRefusal::impossible(
                 "Invalid combination of insertstart, insertcount and recordcount.\n\
                  recordcount must be bigger than insertstart + insertcount.",
             ),
-            Tool::GoYcsb => Refusal::usage(format!(
+            YcsbTool::GoYcsb => YcsbRefusal::usage(format!(
                 "record count {records} must be bigger than insert start {start} + count {rows}"
             )),
         });
     }
-    Ok(Keys {
+    Ok(PlanKeys {
         start,
         count: is_said.then_some(rows),
     })
 }
 
 /// How many operations, if that is said: inserts of a load, operations of a run.
-fn operations(command: &Command) -> Result<Option<u64>, Refusal> {
+fn operations(command: &YcsbCommand) -> Result<Option<u64>, YcsbRefusal> {
     let properties = &command.properties;
     let said = match command.phase {
         Phase::Run => properties.count("operationcount")?,
@@ -429,15 +430,15 @@ fn operations(command: &Command) -> Result<Option<u64>, Refusal> {
         },
     };
     let said = said.filter(|count| *count > 0);
-    if said.is_none() && command.phase == Phase::Load && command.tool == Tool::Ycsb {
+    if said.is_none() && command.phase == Phase::Load && command.tool == YcsbTool::Ycsb {
         let text = "nothing says how many rows to load";
-        return Err(Refusal::usage(text).hint("such as -p recordcount=1000"));
+        return Err(YcsbRefusal::usage(text).hint("such as -p recordcount=1000"));
     }
     Ok(said)
 }
 
 /// A load's parameters: inserts alone, from this key on.
-fn load_params(keys: Keys, rows: u64) -> Vec<String> {
+fn load_params(keys: PlanKeys, rows: u64) -> Vec<String> {
     let mut params = vec![
         "readproportion=0".to_owned(),
         "updateproportion=0".to_owned(),
@@ -454,7 +455,7 @@ fn load_params(keys: Keys, rows: u64) -> Vec<String> {
 }
 
 /// Parameters of the table, and of the run.
-fn params(command: &Command) -> Result<(Vec<String>, Vec<String>), Refusal> {
+fn params(command: &YcsbCommand) -> Result<(Vec<String>, Vec<String>), YcsbRefusal> {
     let properties = &command.properties;
     let (mut table, mut run) = (Vec::new(), Vec::new());
     for (name, default) in [("table", "usertable"), ("fieldnameprefix", "field")] {
@@ -471,7 +472,7 @@ fn params(command: &Command) -> Result<(Vec<String>, Vec<String>), Refusal> {
         }
     }
     // go-ycsb does not know minfieldlength: its fields begin with one character.
-    let is_known = |property: &str| command.tool == Tool::Ycsb || property != "minfieldlength";
+    let is_known = |property: &str| command.tool == YcsbTool::Ycsb || property != "minfieldlength";
     for (property, param) in SAME.into_iter().filter(|(name, _)| is_known(name)) {
         if let Some(value) = properties.get(property) {
             let pair = format!("{param}={}", value.trim());
@@ -495,7 +496,7 @@ fn params(command: &Command) -> Result<(Vec<String>, Vec<String>), Refusal> {
         Some(other) => {
             let text = format!("Unknown field length distribution \"{other}\"");
             let known = "it is one of constant, uniform, zipfian, histogram";
-            return Err(Refusal::usage(text).hint(known));
+            return Err(YcsbRefusal::usage(text).hint(known));
         }
     }
     if let Some(is_on) = properties.bool("dataintegrity") {
@@ -514,14 +515,14 @@ fn params(command: &Command) -> Result<(Vec<String>, Vec<String>), Refusal> {
     if let Some(lengths) = properties.get("scanlengthdistribution") {
         if !["uniform", "zipfian"].contains(&lengths) {
             let text = format!("Distribution \"{lengths}\" not allowed for scan length");
-            return Err(Refusal::usage(text).hint("it is uniform or zipfian"));
+            return Err(YcsbRefusal::usage(text).hint("it is uniform or zipfian"));
         }
         run.push(format!("scanlengthdistribution={lengths}"));
     }
     Ok((table, run))
 }
 
-fn distribution(properties: &Properties) -> Result<String, Refusal> {
+fn distribution(properties: &Properties) -> Result<String, YcsbRefusal> {
     let name = properties.get("requestdistribution").unwrap_or("uniform");
     let known = [
         "uniform",
@@ -535,26 +536,29 @@ fn distribution(properties: &Properties) -> Result<String, Refusal> {
         Ok(name.to_owned())
     } else {
         Err(
-            Refusal::usage(format!("Unknown request distribution \"{name}\""))
+            YcsbRefusal::usage(format!("Unknown request distribution \"{name}\""))
                 .hint(format!("it is one of {}", known.join(", "))),
         )
     }
 }
 
 /// Where the database is, and what of its URL does nothing.
-fn target(tool: Tool, properties: &Properties) -> Result<(TargetSpec, Vec<String>), Refusal> {
+fn target(
+    tool: YcsbTool,
+    properties: &Properties,
+) -> Result<(TargetSpec, Vec<String>), YcsbRefusal> {
     let text = |name: &str, default: &str| properties.get(name).unwrap_or(default).to_owned();
     let (url, ignored) = match tool {
-        Tool::Ycsb => {
+        YcsbTool::Ycsb => {
             let Some(url) = properties.get("db.url") else {
-                return Err(Refusal::usage("Missing property: db.url")
+                return Err(YcsbRefusal::usage("Missing property: db.url")
                     .hint("such as -p db.url=jdbc:postgresql://localhost:5432/ycsb"));
             };
             let (user, password) = (text("db.user", ""), text("db.passwd", ""));
             let place = jdbc::place(url, &user, &password)?;
             (place.url, place.ignored)
         }
-        Tool::GoYcsb => {
+        YcsbTool::GoYcsb => {
             let port = properties.count("pg.port")?.unwrap_or(5432);
             let password = match text("pg.password", "") {
                 password if password.is_empty() => password,
@@ -580,19 +584,19 @@ fn target(tool: Tool, properties: &Properties) -> Result<(TargetSpec, Vec<String
 }
 
 /// As many clients as there are threads, and no more than operations.
-fn clients(tool: Tool, threads: u64, operations: Option<u64>) -> Result<u32, Refusal> {
+fn clients(tool: YcsbTool, threads: u64, operations: Option<u64>) -> Result<u32, YcsbRefusal> {
     if threads == 0 {
         let text = "threadcount=0: there must be at least one thread";
-        return Err(Refusal::usage(text));
+        return Err(YcsbRefusal::usage(text));
     }
     // YCSB goes on without end where nothing says how many operations there are.
     let all = match tool {
-        Tool::Ycsb => operations,
-        Tool::GoYcsb => Some(operations.unwrap_or(0)),
+        YcsbTool::Ycsb => operations,
+        YcsbTool::GoYcsb => Some(operations.unwrap_or(0)),
     };
     let threads = match (all, tool) {
-        (Some(all), Tool::GoYcsb) if all < threads => {
-            return Err(Refusal::impossible(format!(
+        (Some(all), YcsbTool::GoYcsb) if all < threads => {
+            return Err(YcsbRefusal::impossible(format!(
                 "totalOpCount(operationcount/insertcount/recordcount): {all} should be bigger than \
                  threadCount: {threads}"
             ))
@@ -603,7 +607,7 @@ fn clients(tool: Tool, threads: u64, operations: Option<u64>) -> Result<u32, Ref
     };
     match u32::try_from(threads) {
         Ok(threads) if threads <= 100_000 => Ok(threads),
-        _ => Err(Refusal::usage(format!(
+        _ => Err(YcsbRefusal::usage(format!(
             "threadcount={}: at most 100,000",
             text::count(threads)
         ))),
@@ -615,7 +619,7 @@ fn until(
     properties: &Properties,
     operations: Option<u64>,
     threads: u32,
-) -> Result<TrialSpec, Refusal> {
+) -> Result<TrialSpec, YcsbRefusal> {
     let seconds = properties.count("maxexecutiontime")?.filter(|s| *s > 0);
     let each = operations.map(|all| all / u64::from(threads));
     let more = operations.map(|all| (all % u64::from(threads)) as u32);
@@ -632,16 +636,16 @@ fn until(
     })
 }
 
-fn warmup(command: &Command) -> Result<Duration, Refusal> {
+fn warmup(command: &YcsbCommand) -> Result<Duration, YcsbRefusal> {
     let seconds = command.properties.count("warmuptime")?.unwrap_or(0);
     Ok(match command.phase {
-        Phase::Run if command.tool == Tool::GoYcsb => Duration::from_secs(seconds),
+        Phase::Run if command.tool == YcsbTool::GoYcsb => Duration::from_secs(seconds),
         _ => Duration::ZERO,
     })
 }
 
 /// How often an insert of a load is tried again.
-fn retry_limit(command: &Command) -> Result<u64, Refusal> {
+fn retry_limit(command: &YcsbCommand) -> Result<u64, YcsbRefusal> {
     let limit = command
         .properties
         .count("core_workload_insertion_retry_limit")?;
@@ -649,7 +653,7 @@ fn retry_limit(command: &Command) -> Result<u64, Refusal> {
 }
 
 /// Inserts of a load are tried again after any error, if that is asked for.
-fn retry(command: &Command) -> Result<RetryPolicy, Refusal> {
+fn retry(command: &YcsbCommand) -> Result<RetryPolicy, YcsbRefusal> {
     let interval = command
         .properties
         .count("core_workload_insertion_retry_interval")?;
@@ -676,14 +680,14 @@ fn retry(command: &Command) -> Result<RetryPolicy, Refusal> {
 /// Without autocommit, as YCSB's JDBC binding does it: inserts are committed one by one, or so many
 /// together; what is read and updated in between, and all that is left at the end, with them.
 fn commit_every(
-    command: &Command,
+    command: &YcsbCommand,
     warnings: &mut Vec<String>,
-) -> Result<Option<NonZeroU64>, Refusal> {
+) -> Result<Option<NonZeroU64>, YcsbRefusal> {
     let properties = &command.properties;
     let is_off = properties.bool("jdbc.autocommit") == Some(false);
     // A batch that is sent together is committed together.
     let is_batch = command.phase == Phase::Load && batch(command)? > 1;
-    if command.tool == Tool::GoYcsb || !is_off || is_batch {
+    if command.tool == YcsbTool::GoYcsb || !is_off || is_batch {
         return Ok(None);
     }
     let together = batch_size(properties)?.unwrap_or(NonZeroU64::MIN);
@@ -691,9 +695,9 @@ fn commit_every(
         let text = "core_workload_insertion_retry_limit cannot be had with db.batchsize and \
                     jdbc.autocommit=false: an error rolls back all inserts of its block, and only one \
                     of them would be tried again";
-        return Err(Refusal::usage(text).hint("leave out db.batchsize, or the retries"));
+        return Err(YcsbRefusal::usage(text).hint("leave out db.batchsize, or the retries"));
     }
-    let share = |name| Ok::<_, Refusal>(properties.share(name)?.unwrap_or(0.0));
+    let share = |name| Ok::<_, YcsbRefusal>(properties.share(name)?.unwrap_or(0.0));
     let updates = properties.share("updateproportion")?.unwrap_or(0.05);
     let writes = updates + share("readmodifywriteproportion")?;
     if command.phase == Phase::Run && writes > 0.0 {
@@ -707,12 +711,12 @@ fn commit_every(
 }
 
 /// `db.batchsize`; what is not positive is none, as there.
-fn batch_size(properties: &Properties) -> Result<Option<NonZeroU64>, Refusal> {
+fn batch_size(properties: &Properties) -> Result<Option<NonZeroU64>, YcsbRefusal> {
     let Some(text) = properties.get("db.batchsize").map(str::trim) else {
         return Ok(None);
     };
     let size: i64 = text.parse().map_err(|_| {
-        let refusal = Refusal::usage(format!("Invalid db.batchsize specified: {text}"));
+        let refusal = YcsbRefusal::usage(format!("Invalid db.batchsize specified: {text}"));
         refusal.hint("it is a whole number, such as 1000")
     })?;
     Ok(u64::try_from(size).ok().and_then(NonZeroU64::new))
@@ -721,27 +725,27 @@ fn batch_size(properties: &Properties) -> Result<Option<NonZeroU64>, Refusal> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::command::Typed;
+    use crate::command::TypedCommand;
     use pgdyno_spec::Until;
 
-    pub(crate) fn plan(tool: Tool, verb: &str, pairs: &str) -> Plan {
+    pub(crate) fn plan(tool: YcsbTool, verb: &str, pairs: &str) -> Plan {
         let (database, place) = match tool {
-            Tool::Ycsb => ("jdbc", "db.url=jdbc:postgresql://h/d workload=core"),
-            Tool::GoYcsb => ("pg", "pg.db=d"),
+            YcsbTool::Ycsb => ("jdbc", "db.url=jdbc:postgresql://h/d workload=core"),
+            YcsbTool::GoYcsb => ("pg", "pg.db=d"),
         };
         let mut words = vec![verb.to_owned(), database.to_owned()];
         for pair in format!("{place} {pairs}").split_whitespace() {
             words.extend(["-p".to_owned(), pair.to_owned()]);
         }
-        match Command::read(tool, &words) {
-            Ok(Typed::Command(command)) => Plan::of(&command).unwrap(),
+        match YcsbCommand::read(tool, &words) {
+            Ok(TypedCommand::Command(command)) => Plan::of(&command).unwrap(),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn what_is_not_said_is_as_in_core_workload() {
-        let run = plan(Tool::Ycsb, "run", "");
+        let run = plan(YcsbTool::Ycsb, "run", "");
         assert_eq!(
             run.spec.params.join(" "),
             "insertorder=hashed keyformat=java generators=ycsb readproportion=0.95 updateproportion=0.05 \
@@ -752,7 +756,7 @@ pub(crate) mod tests {
         assert_eq!(run.spec.until(), Until::Elapsed(FOREVER));
         assert!(run.spec.errors.continue_on_error && run.spec.rate.is_none());
         let go = plan(
-            Tool::GoYcsb,
+            YcsbTool::GoYcsb,
             "run",
             "recordcount=10 operationcount=5 pg.password=a/b minfieldlength=5",
         );
@@ -769,7 +773,7 @@ pub(crate) mod tests {
     #[test]
     fn operations_are_dealt_to_threads_without_a_rest() {
         let pairs = "operationcount=10 threadcount=4 target=500 maxexecutiontime=7";
-        let run = plan(Tool::Ycsb, "run", pairs);
+        let run = plan(YcsbTool::Ycsb, "run", pairs);
         let compatible = &run.spec.compatible;
         assert_eq!(
             (
@@ -780,14 +784,14 @@ pub(crate) mod tests {
         );
         assert_eq!(run.spec.until(), Until::Elapsed(Duration::from_secs(7)));
         assert_eq!(run.spec.rate, Some(500.0.into()));
-        let run = plan(Tool::Ycsb, "run", "operationcount=3 threadcount=4");
+        let run = plan(YcsbTool::Ycsb, "run", "operationcount=3 threadcount=4");
         assert_eq!((run.spec.clients(), run.spec.transactions), (3, Some(1)));
     }
 
     #[test]
     fn a_load_inserts_from_its_first_key_on() {
         let load = plan(
-            Tool::Ycsb,
+            YcsbTool::Ycsb,
             "load",
             "recordcount=100 insertstart=40 insertcount=20 insertorder=ordered zeropadding=4 \
              core_workload_insertion_retry_limit=2 readproportion=1",
@@ -801,15 +805,15 @@ pub(crate) mod tests {
         assert_eq!((load.operations, load.spec.retry.tries()), (Some(20), 3));
         assert!(!load.spec.errors.continue_on_error);
         let first = |tool| plan(tool, "load", "recordcount=500 insertstart=1").first_key();
-        assert_eq!(first(Tool::Ycsb).unwrap(), "user8517097267634966620");
-        assert_eq!(first(Tool::GoYcsb).unwrap(), "user6284782960179005422");
+        assert_eq!(first(YcsbTool::Ycsb).unwrap(), "user8517097267634966620");
+        assert_eq!(first(YcsbTool::GoYcsb).unwrap(), "user6284782960179005422");
     }
 
     #[test]
     fn a_run_asks_for_the_part_that_is_named() {
         let pairs = "recordcount=100 insertstart=40 insertcount=20 operationcount=50 \
                      insertproportion=0.1 requestdistribution=zipfian fieldlength=9";
-        let run = plan(Tool::GoYcsb, "run", &format!("{pairs} threadcount=1"));
+        let run = plan(YcsbTool::GoYcsb, "run", &format!("{pairs} threadcount=1"));
         let params = run.spec.params.join(" ");
         assert!(
             params.ends_with(
@@ -819,15 +823,15 @@ pub(crate) mod tests {
         );
         assert!(!params.contains("fieldlength"), "{params}");
         assert_eq!(run.key_range, (40, 70));
-        let load = plan(Tool::GoYcsb, "load", &format!("{pairs} threadcount=1"));
+        let load = plan(YcsbTool::GoYcsb, "load", &format!("{pairs} threadcount=1"));
         assert_eq!(load.key_range, (40, 70));
         assert!(params.contains(" generators=go-ycsb "), "{params}");
         let pairs = "operationcount=5 recordcount=300 insertorder=ordered";
-        let ordered = plan(Tool::GoYcsb, "run", pairs);
+        let ordered = plan(YcsbTool::GoYcsb, "run", pairs);
         let params = ordered.spec.params.join(" ");
         assert!(params.contains("generators=go-ycsb"), "{params}");
         let latest = plan(
-            Tool::Ycsb,
+            YcsbTool::Ycsb,
             "run",
             "recordcount=100 requestdistribution=latest",
         );

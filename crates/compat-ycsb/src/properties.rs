@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::str::Chars;
 
-use super::Refusal;
+use super::YcsbRefusal;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Properties(BTreeMap<String, String>);
@@ -45,7 +45,7 @@ impl Properties {
     ///
     /// # Errors
     /// It is none.
-    pub fn count(&self, name: &str) -> Result<Option<u64>, Refusal> {
+    pub fn count(&self, name: &str) -> Result<Option<u64>, YcsbRefusal> {
         self.parsed(name, "a whole number that is not negative")
     }
 
@@ -53,7 +53,7 @@ impl Properties {
     ///
     /// # Errors
     /// It is none.
-    pub fn share(&self, name: &str) -> Result<Option<f64>, Refusal> {
+    pub fn share(&self, name: &str) -> Result<Option<f64>, YcsbRefusal> {
         let share: Option<f64> = self.parsed(name, "a number")?;
         match share {
             Some(share) if share < 0.0 || !share.is_finite() => {
@@ -69,7 +69,11 @@ impl Properties {
             .map(|value| value.trim().eq_ignore_ascii_case("true"))
     }
 
-    fn parsed<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, Refusal> {
+    fn parsed<T: std::str::FromStr>(
+        &self,
+        name: &str,
+        what: &str,
+    ) -> Result<Option<T>, YcsbRefusal> {
         let Some(value) = self.get(name) else {
             return Ok(None);
         };
@@ -78,8 +82,8 @@ impl Properties {
     }
 }
 
-fn wrong(name: &str, value: &str, what: &str) -> Refusal {
-    Refusal::usage(format!("{name}={value}: it must be {what}"))
+fn wrong(name: &str, value: &str, what: &str) -> YcsbRefusal {
+    YcsbRefusal::usage(format!("{name}={value}: it must be {what}"))
 }
 
 /// Whether the next line belongs to this one: it ends in an odd number of backslashes.
@@ -166,7 +170,7 @@ mod tests {
     fn values_of_the_wrong_kind_are_named() {
         let mut properties = Properties::default();
         properties.read("recordcount=1e3\nreadproportion=-1\nthreadcount= 8 \nreadallfields=yes");
-        let said = |e: Refusal| e.failure.message;
+        let said = |e: YcsbRefusal| e.failure.message;
         assert_eq!(
             said(properties.count("recordcount").unwrap_err()),
             "recordcount=1e3: it must be a whole number that is not negative"

@@ -8,24 +8,24 @@ use pgdyno_run::prepare::{Prepared, check, prepare};
 use pgdyno_run::trial::Trial;
 use pgdyno_spec::{Commits, Exit, Failure};
 
-use super::command::{Command, Phase};
-use super::messages::Messages;
-use super::operations::{self, Kind, Operation, Operations};
+use super::command::{Phase, YcsbCommand};
+use super::messages::YcsbMessages;
+use super::operations::{self, Kind, Operations, YcsbOperation};
 use super::plan::Plan;
-use super::{Refusal, Tool, go, java, tables};
+use super::{YcsbRefusal, YcsbTool, go, java, tables};
 
 /// Does it; gives the exit code.
 ///
 /// # Errors
 /// What failed.
-pub fn open(command: &Command) -> Result<u8, Refusal> {
+pub fn open(command: &YcsbCommand) -> Result<u8, YcsbRefusal> {
     let plan = Plan::of(command)?;
     for warning in &plan.warnings {
         remark!("pgdyno: warning: {warning}");
     }
     let export = match &plan.export {
         Some(path) => Some(Output::open(path).map_err(|e| {
-            Refusal::impossible(format!(
+            YcsbRefusal::impossible(format!(
                 "exportfile: could not create {}: {e}",
                 path.display()
             ))
@@ -33,11 +33,11 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
         None => None,
     };
     check(&plan.spec).map_err(in_these_words)?;
-    let mut printer = Printer::of(command, &plan)?;
+    let mut printer = YcsbPrinter::of(command, &plan)?;
     let keep = Keep::open(plan.store.as_ref().map(Option::as_deref))?;
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
-    if command.tool == Tool::Ycsb {
+    if command.tool == YcsbTool::Ycsb {
         java::say_what_comes(command);
     }
     let trusts_params = tables::ready(&plan, command.phase)?;
@@ -59,7 +59,7 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
     write_answer(format_args!("{}", printer.head(command, &plan)))?;
     let scripts = prepared.scripts.iter();
     let kinds = scripts.map(|script| Kind::of_script(&script.program.script().name));
-    let mut messages = Messages;
+    let mut messages = YcsbMessages;
     let mut observers = Observers::new([printer.observer(kinds.collect()), &mut messages]);
     let since = (interrupts, interrupted_before);
     let ran = Ran::run(trial, &prepared, keep, &mut observers, since)?;
@@ -71,7 +71,7 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
     write_answer(format_args!("{aside}"))?;
     match export {
         Some(file) => file.replace(results.as_bytes()).map_err(|e| {
-            Refusal::impossible(format!("Could not export measurements, error: {e}"))
+            YcsbRefusal::impossible(format!("Could not export measurements, error: {e}"))
         })?,
         None => write_answer(format_args!("{results}"))?,
     }
@@ -81,7 +81,7 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
     }
     ran.say_where();
     if let Some(lost) = lost {
-        return Err(Refusal::impossible(lost));
+        return Err(YcsbRefusal::impossible(lost));
     }
     let is_sound = ran.outcome.recording.broken_invariant.is_none();
     Ok(match ran.exit(interrupts)? {
@@ -105,24 +105,24 @@ pub struct Tail {
 }
 
 /// What a tool prints before, during and after a run.
-enum Printer {
-    Java(java::Output, Box<java::Status>),
-    Go(Box<go::Ticks>),
+enum YcsbPrinter {
+    Java(java::Output, Box<java::JavaStatus>),
+    Go(Box<go::ReportTicks>),
 }
 
-impl Printer {
-    fn of(command: &Command, plan: &Plan) -> Result<Self, Refusal> {
+impl YcsbPrinter {
+    fn of(command: &YcsbCommand, plan: &Plan) -> Result<Self, YcsbRefusal> {
         Ok(match command.tool {
-            Tool::Ycsb => {
+            YcsbTool::Ycsb => {
                 let output = java::Output::of(command, plan)?;
-                let status = java::Status::new(command, plan, output.forms().clone())?;
+                let status = java::JavaStatus::new(command, plan, output.forms().clone())?;
                 Self::Java(output, Box::new(status))
             }
-            Tool::GoYcsb => Self::Go(Box::new(go::Ticks::new(command)?)),
+            YcsbTool::GoYcsb => Self::Go(Box::new(go::ReportTicks::new(command)?)),
         })
     }
 
-    fn head(&self, command: &Command, plan: &Plan) -> String {
+    fn head(&self, command: &YcsbCommand, plan: &Plan) -> String {
         match self {
             Self::Java(output, _) => output.head().to_owned(),
             Self::Go(_) => go::head(command, plan),
@@ -182,7 +182,7 @@ fn in_these_words(mut failure: Failure) -> Failure {
 }
 
 /// All rows that are to be asked for.
-fn rows_must_be_there(plan: &Plan, prepared: &Prepared) -> Result<(), Refusal> {
+fn rows_must_be_there(plan: &Plan, prepared: &Prepared) -> Result<(), YcsbRefusal> {
     let number = |name: &str| {
         let value = prepared.variables.get(name);
         value
@@ -208,13 +208,13 @@ fn rows_must_be_there(plan: &Plan, prepared: &Prepared) -> Result<(), Refusal> {
 }
 
 /// What the tools' tables have no line for.
-fn remarks(tool: Tool, outcome: &Outcome, operations: &Operations) -> Vec<String> {
+fn remarks(tool: YcsbTool, outcome: &Outcome, operations: &Operations) -> Vec<String> {
     let mut lines = Vec::new();
-    let sum = |of: fn(&Operation) -> u64| operations.values().map(of).sum::<u64>();
+    let sum = |of: fn(&YcsbOperation) -> u64| operations.values().map(of).sum::<u64>();
     // To go-ycsb they are done, and with zipfian there are always some.
     let missing = match tool {
-        Tool::GoYcsb => sum(Operation::missing),
-        Tool::Ycsb => 0,
+        YcsbTool::GoYcsb => sum(YcsbOperation::missing),
+        YcsbTool::Ycsb => 0,
     };
     if missing > 0 {
         lines.push(format!(
@@ -222,7 +222,7 @@ fn remarks(tool: Tool, outcome: &Outcome, operations: &Operations) -> Vec<String
              throughput and latency"
         ));
     }
-    let failed = sum(Operation::failed) - missing;
+    let failed = sum(YcsbOperation::failed) - missing;
     if failed > 0 {
         lines.push(format!(
             "{failed} operations failed; they are not part of throughput and latency"

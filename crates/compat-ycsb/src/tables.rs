@@ -11,7 +11,7 @@ use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::{mark, resolve, state};
 
-use super::Refusal;
+use super::YcsbRefusal;
 use super::command::Phase;
 use super::plan::Plan;
 
@@ -22,7 +22,7 @@ use super::plan::Plan;
 ///
 /// Gives whether what the properties say of its rows counts, whatever these look like: where a load adds rows of
 /// its own, and where one of the first keys that are to be asked for is there. Neither tool looks at the table.
-pub fn ready(plan: &Plan, phase: Phase) -> Result<bool, Refusal> {
+pub fn ready(plan: &Plan, phase: Phase) -> Result<bool, YcsbRefusal> {
     let pack = resolve::pack("ycsb").map_err(|e| Failure::new(e.to_string()))?;
     let target = open::existing(&plan.spec.target)?;
     let target = target.ok_or_else(|| Failure::new("nothing names a server"))?;
@@ -32,7 +32,7 @@ pub fn ready(plan: &Plan, phase: Phase) -> Result<bool, Refusal> {
     if let Some((why, way_out)) = product.takes_no_packs() {
         return Err(Failure::new(why).hint(way_out).into());
     }
-    let values = Params::parse(&pack, None, &plan.table).map_err(Refusal::usage)?;
+    let values = Params::parse(&pack, None, &plan.table).map_err(YcsbRefusal::usage)?;
     let values = values.or_defaults(&pack);
     let name = &plan.usertable;
     let found = state::find(&mut session, product.dialect, &pack, &values)?;
@@ -68,10 +68,10 @@ pub fn ready(plan: &Plan, phase: Phase) -> Result<bool, Refusal> {
 }
 
 /// YCSB needs a table that its user has made; here it is made.
-fn create(plan: &Plan, pack: &Pack, session: &mut Session) -> Result<(), Refusal> {
+fn create(plan: &Plan, pack: &Pack, session: &mut Session) -> Result<(), YcsbRefusal> {
     let mut params = plan.table.clone();
     params.push("recordcount=0".to_owned());
-    let params = Params::parse(pack, None, &params).map_err(Refusal::usage)?;
+    let params = Params::parse(pack, None, &params).map_err(YcsbRefusal::usage)?;
     let mut progress = Loading::quiet();
     let mut watch = Watch {
         endpoints: &[],
@@ -85,7 +85,7 @@ fn create(plan: &Plan, pack: &Pack, session: &mut Session) -> Result<(), Refusal
 }
 
 /// Whether this key is there.
-fn has_key(plan: &Plan, key: Option<String>, session: &mut Session) -> Result<bool, Refusal> {
+fn has_key(plan: &Plan, key: Option<String>, session: &mut Session) -> Result<bool, YcsbRefusal> {
     let Some(key) = key else {
         return Ok(false);
     };
@@ -99,7 +99,7 @@ fn has_key(plan: &Plan, key: Option<String>, session: &mut Session) -> Result<bo
 }
 
 /// The first key of a load must not be there: each insert would fail.
-fn has_room(plan: &Plan, session: &mut Session) -> Result<(), Refusal> {
+fn has_room(plan: &Plan, session: &mut Session) -> Result<(), YcsbRefusal> {
     if !has_key(plan, plan.first_key(), session)? {
         return Ok(());
     }

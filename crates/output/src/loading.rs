@@ -31,7 +31,7 @@ pub(crate) enum Form {
 #[derive(Debug)]
 struct Table {
     name: String,
-    unit: Unit,
+    unit: LoadingUnit,
     total: u64,
     began: Instant,
     last_line: Instant,
@@ -39,7 +39,7 @@ struct Table {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
+enum LoadingUnit {
     Rows,
     Bytes,
 }
@@ -64,7 +64,7 @@ impl Loading {
 }
 
 impl Loading {
-    fn begin(&mut self, name: &str, unit: Unit, total: u64) {
+    fn begin(&mut self, name: &str, unit: LoadingUnit, total: u64) {
         let now = Instant::now();
         let bar = (self.form == Form::Bar).then(|| {
             let bar = ProgressBar::new(total);
@@ -107,7 +107,7 @@ impl Loading {
     }
 }
 
-impl Unit {
+impl LoadingUnit {
     fn doing(self) -> &'static str {
         match self {
             Self::Rows => "loading",
@@ -146,7 +146,7 @@ impl Progress for Loading {
     }
 
     fn table(&mut self, name: &str, rows_total: u64) {
-        self.begin(name, Unit::Rows, rows_total);
+        self.begin(name, LoadingUnit::Rows, rows_total);
     }
 
     fn rows(&mut self, rows: u64) {
@@ -154,7 +154,7 @@ impl Progress for Loading {
     }
 
     fn file(&mut self, name: &str, bytes_total: u64) {
-        self.begin(name, Unit::Bytes, bytes_total);
+        self.begin(name, LoadingUnit::Bytes, bytes_total);
     }
 
     fn bytes(&mut self, bytes: u64) {
@@ -182,8 +182,8 @@ fn line(table: &Table, done: u64, elapsed: Duration) -> String {
     let left_s = (total.saturating_sub(done)) as f64 / per_s.max(0.001);
     let left = Duration::try_from_secs_f64(left_s).unwrap_or(Duration::MAX);
     let done_of = match unit {
-        Unit::Rows => text::count(done),
-        Unit::Bytes => text::bytes(done as f64),
+        LoadingUnit::Rows => text::count(done),
+        LoadingUnit::Bytes => text::bytes(done as f64),
     };
     format!(
         "{} {name}: {done_of} of {} ({}), {}, {} left",

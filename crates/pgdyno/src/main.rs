@@ -78,7 +78,7 @@ fn open_compatible(
         }
         return Some(pgbench::open(program, arguments.to_vec(), flavour));
     }
-    if let Some(tool) = ycsb::Tool::called(name) {
+    if let Some(tool) = ycsb::YcsbTool::called(name) {
         return Some(ycsb::open(tool, called, arguments));
     }
     match name {

@@ -16,9 +16,9 @@ pub enum Action {
     /// `tag`: adds and removes tags.
     Tag(Tag),
     /// `note`: sets the note, or takes it away.
-    Note(Note),
+    Note(NoteRequest),
     /// `exclude`: with a reason, or includes again.
-    Exclude(Exclude),
+    Exclude(ExcludeRequest),
     Stop(Only),
 }
 
@@ -34,14 +34,14 @@ pub struct Tag {
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Note {
+pub struct NoteRequest {
     uuid: String,
     note: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Exclude {
+pub struct ExcludeRequest {
     uuid: String,
     reason: Option<String>,
 }
@@ -76,8 +76,8 @@ impl Action {
     fn uuid(&self) -> &str {
         match self {
             Self::Tag(Tag { uuid, .. })
-            | Self::Note(Note { uuid, .. })
-            | Self::Exclude(Exclude { uuid, .. })
+            | Self::Note(NoteRequest { uuid, .. })
+            | Self::Exclude(ExcludeRequest { uuid, .. })
             | Self::Stop(Only { uuid }) => uuid,
         }
     }
@@ -118,12 +118,12 @@ impl Action {
                 }
                 Ok(format!("the tags of trial {number} were changed"))
             }
-            Self::Note(Note { note, .. }) => {
+            Self::Note(NoteRequest { note, .. }) => {
                 let note = note.as_deref().filter(|note| !note.trim().is_empty());
                 store.set_note(number, note)?;
                 Ok(format!("the note of trial {number} was changed"))
             }
-            Self::Exclude(Exclude { reason, .. }) => {
+            Self::Exclude(ExcludeRequest { reason, .. }) => {
                 let reason = reason.as_deref().map(str::trim);
                 if reason == Some("") {
                     let text = "an excluded trial needs a reason";

@@ -13,8 +13,8 @@ const DRAIN_LIMIT: Duration = Duration::from_millis(500);
 const DRAIN_BYTES_MAX: usize = 1 << 20;
 
 pub enum Connection {
-    Plain(Timed),
-    Tls(Box<StreamOwned<ServerConnection, Timed>>),
+    Plain(TimedConnection),
+    Tls(Box<StreamOwned<ServerConnection, TimedConnection>>),
 }
 
 impl Connection {
@@ -24,7 +24,7 @@ impl Connection {
     /// TLS cannot begin.
     pub fn new(socket: TcpStream, tls: Option<&Arc<ServerConfig>>) -> io::Result<Self> {
         let _ = socket.set_nodelay(true);
-        let timed = Timed {
+        let timed = TimedConnection {
             socket,
             until: Instant::now(),
         };
@@ -40,7 +40,7 @@ impl Connection {
         self.timed().until = Instant::now() + time;
     }
 
-    fn timed(&mut self) -> &mut Timed {
+    fn timed(&mut self) -> &mut TimedConnection {
         match self {
             Self::Plain(timed) => timed,
             Self::Tls(stream) => &mut stream.sock,
@@ -93,12 +93,12 @@ impl Write for Connection {
 }
 
 /// A socket that waits no longer than until then.
-pub struct Timed {
+pub struct TimedConnection {
     socket: TcpStream,
     until: Instant,
 }
 
-impl Timed {
+impl TimedConnection {
     fn left(&self) -> io::Result<Duration> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -109,14 +109,14 @@ impl Timed {
     }
 }
 
-impl Read for Timed {
+impl Read for TimedConnection {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.socket.set_read_timeout(Some(self.left()?))?;
         self.socket.read(buffer)
     }
 }
 
-impl Write for Timed {
+impl Write for TimedConnection {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.socket.set_write_timeout(Some(self.left()?))?;
         self.socket.write(bytes)

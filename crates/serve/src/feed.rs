@@ -30,11 +30,11 @@ pub type Bytes = Arc<[u8]>;
 /// All subjects that have viewers.
 pub struct Hub {
     pages: Arc<Pages>,
-    feeds: Mutex<HashMap<Subject, Arc<Feed>>>,
+    feeds: Mutex<HashMap<Subject, Arc<PageFeed>>>,
 }
 
 /// A subject that has viewers.
-struct Feed {
+struct PageFeed {
     state: Mutex<State>,
     /// There is something for viewers.
     changed: Condvar,
@@ -76,7 +76,7 @@ impl Hub {
         let feed = match feeds.get(subject) {
             Some(feed) => feed.clone(),
             None => {
-                let feed = Arc::new(Feed {
+                let feed = Arc::new(PageFeed {
                     state: Mutex::default(),
                     changed: Condvar::new(),
                     asked: Condvar::new(),
@@ -85,7 +85,7 @@ impl Hub {
                 thread::Builder::new()
                     .name("feed".to_owned())
                     .spawn(move || {
-                        let _broken = Broken(&hub, &of, &read);
+                        let _broken = BrokenFeed(&hub, &of, &read);
                         hub.read(&of, &read);
                     })
                     .map_err(|e| Failure::no_thread("that reads for viewers", &e))?;
@@ -116,12 +116,12 @@ impl Hub {
         watched.any(|(_, feed)| feed.state().viewers > 0)
     }
 
-    fn feeds(&self) -> MutexGuard<'_, HashMap<Subject, Arc<Feed>>> {
+    fn feeds(&self) -> MutexGuard<'_, HashMap<Subject, Arc<PageFeed>>> {
         self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads a subject until it has no viewers.
-    fn read(&self, subject: &Subject, feed: &Feed) {
+    fn read(&self, subject: &Subject, feed: &PageFeed) {
         let mut source = None;
         loop {
             let (began, cpu) = (Instant::now(), cpu_time::thread());
@@ -140,9 +140,9 @@ impl Hub {
 }
 
 /// A reader that panics leaves no viewer waiting for it.
-struct Broken<'a>(&'a Hub, &'a Subject, &'a Feed);
+struct BrokenFeed<'a>(&'a Hub, &'a Subject, &'a PageFeed);
 
-impl Drop for Broken<'_> {
+impl Drop for BrokenFeed<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             let Self(hub, subject, feed) = self;
@@ -162,7 +162,7 @@ fn pause(cost: Duration, asking: Duration, readers: u32) -> Duration {
         .max(asking.saturating_mul(ASKING_TIMES))
 }
 
-impl Feed {
+impl PageFeed {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -248,7 +248,7 @@ fn event(name: &str, data: &Value) -> Bytes {
 
 /// One who watches a subject.
 pub struct Viewer {
-    feed: Arc<Feed>,
+    feed: Arc<PageFeed>,
     /// Which one it has; 0: none.
     version: u64,
     absences: u64,
@@ -306,15 +306,15 @@ impl Drop for Viewer {
 mod tests {
     use super::*;
 
-    fn feed() -> Arc<Feed> {
-        Arc::new(Feed {
+    fn feed() -> Arc<PageFeed> {
+        Arc::new(PageFeed {
             state: Mutex::default(),
             changed: Condvar::new(),
             asked: Condvar::new(),
         })
     }
 
-    fn viewer(feed: &Arc<Feed>) -> Viewer {
+    fn viewer(feed: &Arc<PageFeed>) -> Viewer {
         feed.state().viewers += 1;
         Viewer {
             feed: feed.clone(),

@@ -37,16 +37,16 @@ pub fn serve(
 ) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(at)?;
     let at = listener.local_addr()?;
-    let service = Arc::new(Metrics(exposed));
+    let service = Arc::new(ServeMetrics(exposed));
     let never = AtomicBool::new(false);
     let serving = move || http::listen(&listener, &service, None, LIMITS, &never);
     let thread = thread::Builder::new().name("metrics".to_owned());
     thread.spawn(serving).map(|_| at)
 }
 
-struct Metrics<E>(E);
+struct ServeMetrics<E>(E);
 
-impl<E: Fn(&str) -> Exposed + Send + Sync + 'static> Service for Metrics<E> {
+impl<E: Fn(&str) -> Exposed + Send + Sync + 'static> Service for ServeMetrics<E> {
     /// Who has asked keeps its place before those that are silent.
     fn keeps(&self, _: &Request) -> bool {
         true

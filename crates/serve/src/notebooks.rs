@@ -15,7 +15,7 @@ const FILE_AGE_MAX: Duration = Duration::from_secs(5);
 const IDLE_MAX: usize = 4;
 
 /// A file: device and inode.
-type Identity = (u64, u64);
+type NotebookIdentity = (u64, u64);
 
 pub struct Notebooks {
     path: PathBuf,
@@ -26,7 +26,7 @@ pub struct Notebooks {
 struct IdleStore {
     store: Store,
     opened: Instant,
-    file: Option<Identity>,
+    file: Option<NotebookIdentity>,
 }
 
 impl Notebooks {
@@ -81,7 +81,7 @@ impl Notebooks {
         }
     }
 
-    fn idle_store(&self, file: Option<Identity>) -> Option<IdleStore> {
+    fn idle_store(&self, file: Option<NotebookIdentity>) -> Option<IdleStore> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|kept| {
             let is_young = !self.is_file || kept.opened.elapsed() < FILE_AGE_MAX;
@@ -90,7 +90,7 @@ impl Notebooks {
         idle.pop()
     }
 
-    fn file(&self) -> Option<Identity> {
+    fn file(&self) -> Option<NotebookIdentity> {
         let file = self.is_file.then(|| std::fs::metadata(&self.path).ok());
         file.flatten().map(|file| (file.dev(), file.ino()))
     }

@@ -28,14 +28,14 @@ pub struct Routes {
 }
 
 enum Route {
-    Page(Named),
-    Events(Named),
+    Page(NamedPage),
+    Events(NamedPage),
     Compare,
     Act { trial: String, action: String },
 }
 
 /// What is asked for, as a person calls it.
-enum Named {
+enum NamedPage {
     Notebook,
     Trial(String),
     Together(String),
@@ -46,17 +46,17 @@ impl Route {
     fn of(request: &Request) -> Option<Self> {
         let parts = request.parts();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let trial = |called: &str| Named::Trial(called.to_owned());
-        let experiment = |called: &str| Named::Experiment(called.to_owned());
+        let trial = |called: &str| NamedPage::Trial(called.to_owned());
+        let experiment = |called: &str| NamedPage::Experiment(called.to_owned());
         Some(match parts[..] {
-            [""] => Self::Page(Named::Notebook),
-            ["events"] => Self::Events(Named::Notebook),
+            [""] => Self::Page(NamedPage::Notebook),
+            ["events"] => Self::Events(NamedPage::Notebook),
             ["compare"] => Self::Compare,
             ["trial", called] => Self::Page(trial(called)),
             ["trial", called, "events"] => Self::Events(trial(called)),
-            ["trial", called, "together"] => Self::Page(Named::Together(called.to_owned())),
+            ["trial", called, "together"] => Self::Page(NamedPage::Together(called.to_owned())),
             ["trial", called, "together", "events"] => {
-                Self::Events(Named::Together(called.to_owned()))
+                Self::Events(NamedPage::Together(called.to_owned()))
             }
             ["experiment", called] => Self::Page(experiment(called)),
             ["experiment", called, "events"] => Self::Events(experiment(called)),
@@ -106,12 +106,12 @@ impl Routes {
         }
     }
 
-    fn subject(&self, named: Named, request: &Request) -> Result<Subject, Failure> {
+    fn subject(&self, named: NamedPage, request: &Request) -> Result<Subject, Failure> {
         match named {
-            Named::Notebook => query(request).map(Subject::Notebook),
-            Named::Trial(called) => self.number(&called).map(Subject::Trial),
-            Named::Together(called) => self.number(&called).map(Subject::Together),
-            Named::Experiment(called) => {
+            NamedPage::Notebook => query(request).map(Subject::Notebook),
+            NamedPage::Trial(called) => self.number(&called).map(Subject::Trial),
+            NamedPage::Together(called) => self.number(&called).map(Subject::Together),
+            NamedPage::Experiment(called) => {
                 let row = self.pages.notebooks.with(|store| store.experiment(&called));
                 row.map(|row| Subject::Experiment(row.uuid))
             }
@@ -134,7 +134,7 @@ impl Routes {
         self.pages.comparison(side("a")?, side("b")?, is_paired)
     }
 
-    fn events(&self, named: Named, request: &Request) -> Reply {
+    fn events(&self, named: NamedPage, request: &Request) -> Reply {
         if self.hub.viewers() >= VIEWERS_MAX {
             let text =
                 format!("{VIEWERS_MAX} viewers are connected, which is the most there can be");

@@ -2,30 +2,30 @@
 //! a rate.
 
 use crate::Error;
-use crate::growth::axis::{Axis, Run, Steps, Who};
-use crate::growth::bed::{Bed, Until, Work};
+use crate::growth::axis::{AxisSteps, GrowthAxis, Run, Who};
+use crate::growth::bed::{BedUntil, GrowthBed, Work};
 
 /// So many transactions of each client, whatever their number: the work grows as they do.
 const TRANSACTIONS: u64 = 20;
 /// So much by schedule, whatever their number.
-const RATE: Until = Until::Rate {
+const RATE: BedUntil = BedUntil::Rate {
     per_s: 1000,
     seconds: 4,
 };
 
-const ON_SERVER: Steps = Steps {
+const ON_SERVER: AxisSteps = AxisSteps {
     quick: &[1, 10, 50, 200],
     full: &[1, 10, 100, 300, 1000, 2000],
     large: &[],
 };
-const ON_STUB: Steps = Steps {
+const ON_STUB: AxisSteps = AxisSteps {
     quick: &[1, 10, 100, 1000],
     full: &[1, 10, 100, 1000, 3000, 10_000],
     large: &[],
 };
 
 /// On PostgreSQL, in a closed loop.
-pub const CLOSED: Axis = Axis {
+pub const CLOSED: GrowthAxis = GrowthAxis {
     name: "connections",
     title: "Connections to PostgreSQL, in a closed loop",
     unit: "connections",
@@ -37,7 +37,7 @@ pub const CLOSED: Axis = Axis {
 };
 
 /// On PostgreSQL, by a rate.
-pub const BY_RATE: Axis = Axis {
+pub const BY_RATE: GrowthAxis = GrowthAxis {
     name: "connections-rate",
     title: "Connections to PostgreSQL, by a rate",
     unit: "connections",
@@ -50,7 +50,7 @@ pub const BY_RATE: Axis = Axis {
 };
 
 /// On the server that answers at once, in a closed loop.
-pub const STUB_CLOSED: Axis = Axis {
+pub const STUB_CLOSED: GrowthAxis = GrowthAxis {
     name: "stub-connections",
     title: "Connections to a server that answers at once, in a closed loop",
     unit: "connections",
@@ -62,7 +62,7 @@ pub const STUB_CLOSED: Axis = Axis {
 };
 
 /// On the server that answers at once, by a rate.
-pub const STUB_BY_RATE: Axis = Axis {
+pub const STUB_BY_RATE: GrowthAxis = GrowthAxis {
     name: "stub-connections-rate",
     title: "Connections to a server that answers at once, by a rate",
     unit: "connections",
@@ -74,9 +74,9 @@ pub const STUB_BY_RATE: Axis = Axis {
     run: |bed, who, clients| run(bed, who, &bed.stub_url()?, clients, RATE),
 };
 
-const CLOSED_UNTIL: Until = Until::Transactions(TRANSACTIONS);
+const CLOSED_UNTIL: BedUntil = BedUntil::Transactions(TRANSACTIONS);
 
-fn run(bed: &Bed, who: Who, url: &str, clients: u64, until: Until) -> Result<Run, Error> {
+fn run(bed: &GrowthBed, who: Who, url: &str, clients: u64, until: BedUntil) -> Result<Run, Error> {
     bed.work(
         who,
         &Work {

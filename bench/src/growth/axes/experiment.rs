@@ -1,17 +1,17 @@
 //! Points of an experiment, and repeats of one point.
 
 use crate::Error;
-use crate::growth::axis::{Axis, Run, Steps};
-use crate::growth::bed::Bed;
+use crate::growth::axis::{AxisSteps, GrowthAxis, Run};
+use crate::growth::bed::GrowthBed;
 
-const STEPS: Steps = Steps {
+const STEPS: AxisSteps = AxisSteps {
     quick: &[2, 4, 8, 16],
     full: &[3, 10, 30, 100, 300],
     large: &[1000],
 };
 
 /// Different ones.
-pub const POINTS: Axis = Axis {
+pub const POINTS: GrowthAxis = GrowthAxis {
     name: "points",
     title: "Points of an experiment",
     unit: "points",
@@ -27,7 +27,7 @@ pub const POINTS: Axis = Axis {
 };
 
 /// The same again and again.
-pub const REPEATS: Axis = Axis {
+pub const REPEATS: GrowthAxis = GrowthAxis {
     name: "repeats",
     title: "Repeats of a point",
     unit: "repeats",
@@ -39,7 +39,7 @@ pub const REPEATS: Axis = Axis {
     run: |bed, _, repeats| run(bed, &format!("repeats = {repeats}\n")),
 };
 
-fn run(bed: &Bed, grows: &str) -> Result<Run, Error> {
+fn run(bed: &GrowthBed, grows: &str) -> Result<Run, Error> {
     // The second that a server has to itself before each trial would be most of the time.
     let text = format!(
         "workload = \"select-only\"\nclients = 1\ntransactions = 100\n{grows}\n[reset]\nsettle = \"0s\"\n"

@@ -1,15 +1,15 @@
 //! Generators of one trial, whose recordings are added up at its end.
 
-use crate::growth::axis::{Axis, Steps};
+use crate::growth::axis::{AxisSteps, GrowthAxis};
 
 /// See the module.
-pub const AXIS: Axis = Axis {
+pub const AXIS: GrowthAxis = GrowthAxis {
     name: "generators",
     title: "Generators of a trial: adding them up",
     unit: "generators",
     work: "Reads the result of a trial of 12 seconds from a notebook and adds it to the others, so many times, as the \
            first of several generators does with the parts of all (`pgdyno-bench merge`).",
-    steps: Steps {
+    steps: AxisSteps {
         quick: &[10, 30, 100, 300],
         full: &[1, 10, 100, 300, 1000],
         large: &[],

@@ -4,17 +4,17 @@
 use std::fs;
 
 use crate::Error;
-use crate::growth::axis::{Axis, Run, Steps};
-use crate::growth::bed::Bed;
+use crate::growth::axis::{AxisSteps, GrowthAxis, Run};
+use crate::growth::bed::GrowthBed;
 
 /// By the clock.
-pub const RUN: Axis = Axis {
+pub const RUN: GrowthAxis = GrowthAxis {
     name: "length",
     title: "Length of a trial, by the clock",
     unit: "seconds",
     work: "Eight clients make 500 select-only transactions a second on PostgreSQL with the default instruments; \
            the notebook is new.",
-    steps: Steps {
+    steps: AxisSteps {
         quick: &[2, 4, 8, 16],
         full: &[5, 10, 30, 60, 120],
         large: &[600, 1800],
@@ -32,14 +32,14 @@ pub const RUN: Axis = Axis {
     },
 };
 
-const LONG: Steps = Steps {
+const LONG: AxisSteps = AxisSteps {
     quick: &[60, 300, 1200, 3600],
     full: &[60, 600, 3600, 14_400, 86_400],
     large: &[604_800],
 };
 
 /// By a simulated clock.
-pub const KEPT: Axis = Axis {
+pub const KEPT: GrowthAxis = GrowthAxis {
     name: "length-kept",
     title: "Length of a trial: its notebook, by a simulated clock",
     unit: "seconds",
@@ -60,7 +60,7 @@ pub const KEPT: Axis = Axis {
 };
 
 /// A long one is shown.
-pub const SHOW: Axis = Axis {
+pub const SHOW: GrowthAxis = GrowthAxis {
     name: "length-show",
     title: "Length of a trial: `pgdyno show`",
     unit: "seconds",
@@ -73,7 +73,7 @@ pub const SHOW: Axis = Axis {
 };
 
 /// The page of a long one.
-pub const PAGE: Axis = Axis {
+pub const PAGE: GrowthAxis = GrowthAxis {
     name: "length-page",
     title: "Series × seconds on a page: `pgdyno report`",
     unit: "seconds",
@@ -88,7 +88,12 @@ pub const PAGE: Axis = Axis {
 };
 
 /// A command on such a notebook; with the size of the file that it writes, else of the notebook.
-fn long(bed: &Bed, seconds: u64, arguments: &[&str], file: Option<&str>) -> Result<Run, Error> {
+fn long(
+    bed: &GrowthBed,
+    seconds: u64,
+    arguments: &[&str],
+    file: Option<&str>,
+) -> Result<Run, Error> {
     let made = bed.path(&format!("long-{seconds}.sqlite"));
     if !fs::exists(&made)? {
         let source = bed.notebook("long", 1, 12, &[])?;

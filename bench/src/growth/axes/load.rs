@@ -1,19 +1,19 @@
 //! Rows loaded, and rows appended to tables that are there.
 
 use crate::Error;
-use crate::growth::axis::{Axis, Run, Steps, Who};
-use crate::growth::bed::Bed;
+use crate::growth::axis::{AxisSteps, GrowthAxis, Run, Who};
+use crate::growth::bed::GrowthBed;
 
 const ROWS_OF_SCALE: u64 = 100_000;
 
-const STEPS: Steps = Steps {
+const STEPS: AxisSteps = AxisSteps {
     quick: &[100_000, 200_000, 400_000],
     full: &[100_000, 200_000, 500_000, 1_000_000],
     large: &[3_000_000, 10_000_000],
 };
 
 /// Into new tables.
-pub const LOAD: Axis = Axis {
+pub const LOAD: GrowthAxis = GrowthAxis {
     name: "load",
     title: "Rows loaded",
     unit: "rows",
@@ -37,7 +37,7 @@ pub const LOAD: Axis = Axis {
 };
 
 /// To tables with foreign keys.
-pub const GROW: Axis = Axis {
+pub const GROW: GrowthAxis = GrowthAxis {
     name: "load-grow",
     title: "Rows appended to tables with foreign keys",
     unit: "rows",
@@ -54,7 +54,7 @@ pub const GROW: Axis = Axis {
     },
 };
 
-fn load(bed: &Bed, url: &str, params: &[String], grows: bool) -> Result<Run, Error> {
+fn load(bed: &GrowthBed, url: &str, params: &[String], grows: bool) -> Result<Run, Error> {
     let mut command = bed.pgdyno();
     command.args(["load", "tpcb", "--quiet"]);
     for param in params {

@@ -13,10 +13,10 @@ mod threads;
 mod trials;
 mod width;
 
-use super::axis::Axis;
+use super::axis::GrowthAxis;
 
 /// All of them, in the order of the page.
-pub const ALL: &[&Axis] = &[
+pub const ALL: &[&GrowthAxis] = &[
     &connections::CLOSED,
     &connections::BY_RATE,
     &connections::STUB_CLOSED,

@@ -1,15 +1,15 @@
 //! Statements in flight at once.
 
-use crate::growth::axis::{Axis, Steps, Who};
-use crate::growth::bed::{Until, Work};
+use crate::growth::axis::{AxisSteps, GrowthAxis, Who};
+use crate::growth::bed::{BedUntil, Work};
 
 /// See the module.
-pub const AXIS: Axis = Axis {
+pub const AXIS: GrowthAxis = GrowthAxis {
     name: "pipeline",
     title: "Depth of a pipeline",
     unit: "statements in flight",
     work: "One client sends pipelines of so many SELECTs to PostgreSQL, 1,000 of them, prepared.",
-    steps: Steps {
+    steps: AxisSteps {
         quick: &[1, 5, 20, 100],
         full: &[1, 3, 10, 30, 100],
         large: &[300, 1000],
@@ -28,7 +28,7 @@ pub const AXIS: Axis = Axis {
                 mode: "prepared",
                 clients: 1,
                 threads: 1,
-                until: Until::Transactions(1000),
+                until: BedUntil::Transactions(1000),
             },
         )
     },

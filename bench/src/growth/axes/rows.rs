@@ -1,15 +1,15 @@
 //! Rows of one result.
 
-use crate::growth::axis::{Axis, Steps, Who};
-use crate::growth::bed::{Until, Work};
+use crate::growth::axis::{AxisSteps, GrowthAxis, Who};
+use crate::growth::bed::{BedUntil, Work};
 
 /// See the module.
-pub const AXIS: Axis = Axis {
+pub const AXIS: GrowthAxis = GrowthAxis {
     name: "rows",
     title: "Rows of a result",
     unit: "rows",
     work: "One client asks PostgreSQL five times for a result of so many rows of one integer.",
-    steps: Steps {
+    steps: AxisSteps {
         quick: &[1000, 10_000, 100_000, 300_000],
         full: &[1, 1000, 10_000, 100_000, 300_000, 1_000_000],
         large: &[],
@@ -27,7 +27,7 @@ pub const AXIS: Axis = Axis {
                 mode: "simple",
                 clients: 1,
                 threads: 1,
-                until: Until::Transactions(5),
+                until: BedUntil::Transactions(5),
             },
         )
     },

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use crate::Error;
-use crate::growth::axis::{Axis, Steps, Who};
-use crate::growth::bed::{Bed, Until, Work};
+use crate::growth::axis::{AxisSteps, GrowthAxis, Who};
+use crate::growth::bed::{BedUntil, GrowthBed, Work};
 
 /// Drawn by clients.
-pub const RUN: Axis = Axis {
+pub const RUN: GrowthAxis = GrowthAxis {
     name: "scripts",
     title: "Scripts of a trial",
     unit: "scripts",
     work: "Four clients draw among so many scripts of one SELECT, 2,500 times each, prepared, on a server that \
            answers at once. pgbench takes 128 of them.",
-    steps: Steps {
+    steps: AxisSteps {
         quick: &[1, 10, 100, 1000],
         full: &[1, 3, 10, 30, 100, 300, 1000],
         large: &[3000, 10_000],
@@ -29,20 +29,20 @@ pub const RUN: Axis = Axis {
                 mode: "prepared",
                 clients: 4,
                 threads: 1,
-                until: Until::Transactions(2500),
+                until: BedUntil::Transactions(2500),
             },
         )
     },
 };
 
 /// Kept by second.
-pub const KEPT: Axis = Axis {
+pub const KEPT: GrowthAxis = GrowthAxis {
     name: "scripts-kept",
     title: "Scripts of a trial: its notebook",
     unit: "scripts",
     work: "Four clients draw among so many of them for five seconds, 2,000 transactions a second, on a server that \
            answers at once, without instruments; the notebook is new.",
-    steps: Steps {
+    steps: AxisSteps {
         quick: &[1, 10, 100, 1000],
         full: &[1, 10, 30, 100, 300, 1000],
         large: &[3000, 10_000],
@@ -61,7 +61,7 @@ pub const KEPT: Axis = Axis {
     },
 };
 
-fn files(bed: &Bed, count: u64) -> Result<Vec<PathBuf>, Error> {
+fn files(bed: &GrowthBed, count: u64) -> Result<Vec<PathBuf>, Error> {
     let file = |number| {
         let (name, text) = (
             format!("script-{number}.sql"),

@@ -1,15 +1,15 @@
 //! Statements of one script.
 
-use crate::growth::axis::{Axis, Steps, Who};
-use crate::growth::bed::{Until, Work};
+use crate::growth::axis::{AxisSteps, GrowthAxis, Who};
+use crate::growth::bed::{BedUntil, Work};
 
 /// See the module.
-pub const AXIS: Axis = Axis {
+pub const AXIS: GrowthAxis = GrowthAxis {
     name: "statements",
     title: "Statements of a script",
     unit: "statements",
     work: "One client runs a script of so many different SELECTs 20 times, prepared, on a server that answers at once.",
-    steps: Steps {
+    steps: AxisSteps {
         quick: &[10, 100, 1000, 3000],
         full: &[1, 10, 100, 1000, 3000, 10_000],
         large: &[],
@@ -27,7 +27,7 @@ pub const AXIS: Axis = Axis {
                 mode: "prepared",
                 clients: 1,
                 threads: 1,
-                until: Until::Transactions(20),
+                until: BedUntil::Transactions(20),
             },
         )
     },

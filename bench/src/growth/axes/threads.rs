@@ -1,16 +1,16 @@
 //! Threads that drive the same clients.
 
-use crate::growth::axis::{Axis, Steps, Who};
-use crate::growth::bed::{Until, Work};
+use crate::growth::axis::{AxisSteps, GrowthAxis, Who};
+use crate::growth::bed::{BedUntil, Work};
 
 /// See the module.
-pub const AXIS: Axis = Axis {
+pub const AXIS: GrowthAxis = GrowthAxis {
     name: "threads",
     title: "Threads",
     unit: "threads",
     work: "128 clients make 500 select-only transactions each on a server that answers at once: the work is the \
            same with any number of threads.",
-    steps: Steps {
+    steps: AxisSteps {
         quick: &[1, 4, 16, 64],
         full: &[1, 2, 4, 8, 16, 32, 64, 128],
         large: &[],
@@ -26,7 +26,7 @@ pub const AXIS: Axis = Axis {
                 mode: "prepared",
                 clients: 128,
                 threads,
-                until: Until::Transactions(500),
+                until: BedUntil::Transactions(500),
             },
         )
     },

@@ -4,17 +4,17 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::Error;
-use crate::growth::axis::{Axis, Run, Steps};
-use crate::growth::bed::Bed;
+use crate::growth::axis::{AxisSteps, GrowthAxis, Run};
+use crate::growth::bed::GrowthBed;
 
-const STEPS: Steps = Steps {
+const STEPS: AxisSteps = AxisSteps {
     quick: &[100, 1000, 3000, 10_000],
     full: &[100, 1000, 3000, 10_000, 30_000, 100_000],
     large: &[1_000_000],
 };
 
 /// All of them in a list.
-pub const LIST: Axis = Axis {
+pub const LIST: GrowthAxis = GrowthAxis {
     name: "trials-list",
     title: "Trials of a notebook: `pgdyno ls --limit 0`",
     unit: "trials",
@@ -26,7 +26,7 @@ pub const LIST: Axis = Axis {
 };
 
 /// The newest of them in a list.
-pub const NEWEST: Axis = Axis {
+pub const NEWEST: GrowthAxis = GrowthAxis {
     name: "trials-newest",
     title: "Trials of a notebook: `pgdyno ls`",
     unit: "trials",
@@ -38,7 +38,7 @@ pub const NEWEST: Axis = Axis {
 };
 
 /// One of them.
-pub const OPEN: Axis = Axis {
+pub const OPEN: GrowthAxis = GrowthAxis {
     name: "trials-open",
     title: "Trials of a notebook: `pgdyno show`",
     unit: "trials",
@@ -50,7 +50,7 @@ pub const OPEN: Axis = Axis {
 };
 
 /// One half beside the other.
-pub const COMPARE: Axis = Axis {
+pub const COMPARE: GrowthAxis = GrowthAxis {
     name: "trials-compare",
     title: "Trials of a notebook: `pgdyno compare`",
     unit: "trials",
@@ -61,7 +61,7 @@ pub const COMPARE: Axis = Axis {
     run: |bed, _, trials| run(bed, trials, &["compare", "tag:a", "tag:b"]),
 };
 
-fn run(bed: &Bed, trials: u64, arguments: &[&str]) -> Result<Run, Error> {
+fn run(bed: &GrowthBed, trials: u64, arguments: &[&str]) -> Result<Run, Error> {
     let notebook = notebook(bed, trials)?;
     let mut command = bed.pgdyno();
     command.args(arguments).arg("--store").arg(notebook);
@@ -69,7 +69,7 @@ fn run(bed: &Bed, trials: u64, arguments: &[&str]) -> Result<Run, Error> {
 }
 
 /// A notebook of so many trials, made when it is first asked for.
-fn notebook(bed: &Bed, trials: u64) -> Result<PathBuf, Error> {
+fn notebook(bed: &GrowthBed, trials: u64) -> Result<PathBuf, Error> {
     let made = bed.path(&format!("trials-{trials}.sqlite"));
     if !fs::exists(&made)? {
         // Few transactions, whose histograms are small: a million trials are 7 GB, not 20.

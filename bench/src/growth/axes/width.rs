@@ -1,15 +1,15 @@
 //! Bytes of one row.
 
-use crate::growth::axis::{Axis, Steps, Who};
-use crate::growth::bed::{Until, Work};
+use crate::growth::axis::{AxisSteps, GrowthAxis, Who};
+use crate::growth::bed::{BedUntil, Work};
 
 /// See the module.
-pub const AXIS: Axis = Axis {
+pub const AXIS: GrowthAxis = GrowthAxis {
     name: "width",
     title: "Width of a row",
     unit: "bytes",
     work: "One client asks PostgreSQL 200 times for one row of one text that is so long.",
-    steps: Steps {
+    steps: AxisSteps {
         quick: &[1000, 10_000, 100_000, 1_000_000],
         full: &[1, 1000, 10_000, 100_000, 300_000, 1_000_000],
         large: &[],
@@ -26,7 +26,7 @@ pub const AXIS: Axis = Axis {
                 mode: "simple",
                 clients: 1,
                 threads: 1,
-                until: Until::Transactions(200),
+                until: BedUntil::Transactions(200),
             },
         )
     },

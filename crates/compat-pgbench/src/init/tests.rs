@@ -107,7 +107,7 @@ fn options(steps: &str) -> InitOptions {
 /// What was printed, with the error at its end as pgbench prints it.
 fn said(session: &mut Session, options: &InitOptions, terminal: bool) -> String {
     let mut out = Vec::new();
-    let screen = Screen {
+    let screen = InitScreen {
         out: &mut out,
         terminal,
     };

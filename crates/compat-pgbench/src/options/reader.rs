@@ -8,7 +8,7 @@ use pgdyno_script::{SeedChoice, SeedError, is_valid_name};
 use super::values::{
     check_init_steps, count, partition_method, percentiles, positive, query_mode, warmup,
 };
-use super::{Bench, Job, Log, PgbenchOptions, Surroundings, Target, try_help};
+use super::{Bench, InitJob, LogOptions, PgbenchOptions, PgbenchSurroundings, Target, try_help};
 use crate::c_numbers::{atof, atoi, option_int};
 use crate::flavour::Flavour;
 use crate::getopt::{Id, ParsedOption};
@@ -20,7 +20,7 @@ use crate::seed;
 /// What has been read so far.
 pub struct Reader<'a> {
     flavour: &'static Flavour,
-    around: &'a Surroundings,
+    around: &'a PgbenchSurroundings,
     target: Target,
     scripts: Scripts,
     is_init: bool,
@@ -41,7 +41,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(flavour: &'static Flavour, around: &'a Surroundings) -> Self {
+    pub fn new(flavour: &'static Flavour, around: &'a PgbenchSurroundings) -> Self {
         Self {
             flavour,
             around,
@@ -254,9 +254,9 @@ impl<'a> Reader<'a> {
         }
         let target = std::mem::take(&mut self.target);
         let job = if self.is_init {
-            Job::Initialize(self.init()?)
+            InitJob::Initialize(self.init()?)
         } else {
-            Job::Bench(Box::new(self.bench(scripts)?))
+            InitJob::Bench(Box::new(self.bench(scripts)?))
         };
         Ok(PgbenchOptions { target, job })
     }
@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
         if bench.transactions == 0 && bench.duration_s == 0 {
             bench.transactions = 10;
         }
-        bench.log = self.use_log.then(|| Log {
+        bench.log = self.use_log.then(|| LogOptions {
             prefix: self.log_prefix.take().unwrap_or("pgbench_log".to_owned()),
             sampling: self.sampling,
             aggregate_s: self.aggregate_s,
@@ -368,7 +368,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn client_count(value: &str, around: &Surroundings) -> Result<u32, Stop> {
+fn client_count(value: &str, around: &PgbenchSurroundings) -> Result<u32, Stop> {
     let clients = count(value, "-c/--client")?;
     // Three for standard input, output and error.
     let needed = u64::from(clients) + 3;

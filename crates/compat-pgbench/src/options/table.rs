@@ -1,8 +1,8 @@
 //! The options by their names: pgbench 18's, and pgdyno's own.
 
-use crate::getopt::{Argument, Id, Long, Short};
+use crate::getopt::{Argument, Id, Long, ShortOption};
 
-pub const SHORT: &[Short] = &[
+pub const SHORT: &[ShortOption] = &[
     flag('C', "connect"),
     flag('i', "initialize"),
     flag('l', "log"),
@@ -89,16 +89,16 @@ pub const LONG: &[Long] = &[
 
 pub const BATCH_SIZE: Long = own("batch-size", Argument::Required);
 
-const fn flag(letter: char, id: Id) -> Short {
-    Short {
+const fn flag(letter: char, id: Id) -> ShortOption {
+    ShortOption {
         letter,
         id,
         has_argument: false,
     }
 }
 
-const fn with(letter: char, id: Id) -> Short {
-    Short {
+const fn with(letter: char, id: Id) -> ShortOption {
+    ShortOption {
         letter,
         id,
         has_argument: true,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Between;
+use super::BetweenReadings;
 use pgdyno_platform::proc::counters::ticks_between;
 
 /// The first line of the disks; after the name a column for each figure.
@@ -11,7 +11,7 @@ const DISKS: &str = "Device            r/s     rMB/s   rrqm/s  %rrqm r_await rar
     f/s f_await  aqu-sz  %util\n";
 
 /// What the CPUs and the disks did; a disk that never did anything is left out, as there.
-pub fn text(between: &Between<'_>) -> String {
+pub fn text(between: &BetweenReadings<'_>) -> String {
     let (ticks, total) = ticks_between(&between.before.all, &between.after.all);
     let [user, nice, system, idle, wait, irq, softirq, steal, ..] = ticks;
     let mut text = String::from("avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n       ");
@@ -90,7 +90,7 @@ mod tests {
             disks: disks.into_iter().collect(),
             ..Reading::default()
         };
-        let between = Between {
+        let between = BetweenReadings {
             before: &Reading::default(),
             after: &after,
             seconds: 3.0,

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use time::OffsetDateTime;
 
-use super::Between;
+use super::BetweenReadings;
 use pgdyno_platform::proc::counters::{Ticks, ticks_between};
 
 /// The CPUs together and each of them, at `now`.
-pub fn text(between: &Between<'_>, now: OffsetDateTime) -> String {
+pub fn text(between: &BetweenReadings<'_>, now: OffsetDateTime) -> String {
     let (hour, minute, second) = now.to_hms();
     let clock = format!("{hour:02}:{minute:02}:{second:02}");
     let mut text = format!(
@@ -74,7 +74,7 @@ mod tests {
             cpus: vec![ticks],
             ..Reading::default()
         };
-        let between = Between {
+        let between = BetweenReadings {
             before: &before,
             after: &after,
             seconds: 3.0,

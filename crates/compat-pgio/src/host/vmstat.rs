@@ -1,6 +1,6 @@
 //! Lines of `vmstat 3`.
 
-use super::Between;
+use super::BetweenReadings;
 use pgdyno_platform::proc::counters::ticks_between;
 
 pub const HEAD: &str = "\
@@ -9,8 +9,8 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
 ";
 
 /// One line; `free` and its like are kB, swap and io kB a second.
-pub fn text(between: &Between<'_>) -> String {
-    let Between {
+pub fn text(between: &BetweenReadings<'_>) -> String {
+    let BetweenReadings {
         before,
         after,
         seconds,
@@ -85,7 +85,7 @@ mod tests {
             ]),
             ..Reading::default()
         };
-        let between = Between {
+        let between = BetweenReadings {
             before: &before,
             after: &after,
             seconds: 3.0,

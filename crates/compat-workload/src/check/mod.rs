@@ -5,7 +5,7 @@ mod bank;
 mod tpcc;
 mod ycsb;
 
-use super::generator::Generator;
+use super::generator::TransactionGenerator;
 use super::{WorkloadOptions, options, tables};
 use pgdyno_spec::Failure;
 
@@ -28,8 +28,8 @@ pub fn open(wanted: &WorkloadOptions) -> Result<u8, Failure> {
     tables::must_be_there(wanted, &mut session, &product)?;
     let (loaded, how) = tables::as_loaded(wanted, &target, &mut session, &product)?;
     match generator {
-        Generator::Bank => bank::check(&mut session, &loaded)?,
-        Generator::Tpcc => {
+        TransactionGenerator::Bank => bank::check(&mut session, &loaded)?,
+        TransactionGenerator::Tpcc => {
             let all = options::checks_all(&wanted.parsed);
             tpcc::check(&mut session, &product, &loaded, all)?;
         }

@@ -8,7 +8,7 @@ use pgdyno_output::remark;
 use pgdyno_session::Session;
 use pgdyno_spec::Failure;
 
-use crate::generator::Generator;
+use crate::generator::TransactionGenerator;
 use crate::tables;
 
 /// The conditions that read all customers and order lines.
@@ -24,7 +24,7 @@ pub(super) fn check(
     loaded: &BTreeMap<String, String>,
     all: bool,
 ) -> Result<(), Failure> {
-    let pack = tables::pack(Generator::Tpcc)?;
+    let pack = tables::pack(TransactionGenerator::Tpcc)?;
     let checks = pack
         .made_checks(product.dialect.name, loaded)
         .map_err(Failure::new)?;

@@ -23,7 +23,7 @@ pub(super) fn check(
     (loaded, how): (BTreeMap<String, String>, How),
     interrupts: &'static Interrupts,
 ) -> Result<(), Failure> {
-    let mut keys = Keys::of(&loaded).ok_or_else(|| {
+    let mut keys = YcsbKeys::of(&loaded).ok_or_else(|| {
         Failure::new("it is not known how usertable was loaded")
             .hint("say it: --insert-count, --insert-start, --key-format")
     })?;
@@ -36,7 +36,7 @@ pub(super) fn check(
 
 /// The keys that were loaded.
 #[derive(Debug, PartialEq)]
-struct Keys {
+struct YcsbKeys {
     start: u64,
     count: u64,
     format: KeyFormat,
@@ -51,7 +51,7 @@ struct Seen {
     complete: u64,
 }
 
-impl Keys {
+impl YcsbKeys {
     fn of(loaded: &BTreeMap<String, String>) -> Option<Self> {
         let number = |name: &str| loaded.get(name)?.parse::<u64>().ok();
         let format = match loaded.get("insertorder")?.as_str() {
@@ -182,16 +182,16 @@ mod tests {
 
     #[test]
     fn keys_are_those_that_the_table_was_loaded_with() {
-        let keys = Keys::of(&loaded(&[])).unwrap();
+        let keys = YcsbKeys::of(&loaded(&[])).unwrap();
         assert_eq!(keys.key(1).unwrap(), "user15449794709565471098");
         assert_eq!((keys.start, keys.count), (0, 1000));
         let part = [("recordstart", "200"), ("recordcount", "300")];
-        let keys = Keys::of(&loaded(&part)).unwrap();
+        let keys = YcsbKeys::of(&loaded(&part)).unwrap();
         assert_eq!((keys.start, keys.count), (200, 300));
         let ordered = [("insertorder", "ordered"), ("zeropadding", "5")];
-        let keys = Keys::of(&loaded(&ordered)).unwrap();
+        let keys = YcsbKeys::of(&loaded(&ordered)).unwrap();
         assert_eq!(keys.key(42).unwrap(), "user00042");
-        assert_eq!(Keys::of(&loaded(&[("keyformat", "unknown")])), None);
-        assert_eq!(Keys::of(&BTreeMap::new()), None);
+        assert_eq!(YcsbKeys::of(&loaded(&[("keyformat", "unknown")])), None);
+        assert_eq!(YcsbKeys::of(&BTreeMap::new()), None);
     }
 }

@@ -15,5 +15,5 @@ mod ycsb;
 
 pub use flag::{Flag, Kind, Verb, default_concurrency};
 pub use others::own;
-pub use parser::{End, Parsed, parse};
+pub use parser::{End, ParsedFlags, parse};
 pub use table::all;

@@ -3,7 +3,7 @@
 //! (Facts: pkg/workload/{movr,ledger,queue,indexes,conflict,insights,connectionlatency,querybench}.)
 
 use super::flag::{Flag, Kind, On, flag, idle};
-use crate::generator::Generator;
+use crate::generator::TransactionGenerator;
 
 /// cockroach's default mix of ledger, and the pack's.
 const LEDGER_MIX: &str = "balance=50,withdrawal=37,deposit=12,reversal=0";
@@ -150,16 +150,19 @@ static QUERYBENCH: &[Flag] = &[
 static QUEUE: &[Flag] = &[int("batch", "1", "Rows of an INSERT")];
 
 /// The flags of such a workload; none of those that have a list of their own.
-pub fn own(generator: Generator) -> &'static [Flag] {
+pub fn own(generator: TransactionGenerator) -> &'static [Flag] {
     match generator {
-        Generator::Conflict => CONFLICT,
-        Generator::Connectionlatency => CONNECTIONLATENCY,
-        Generator::Indexes => INDEXES,
-        Generator::Insights => INSIGHTS,
-        Generator::Ledger => LEDGER,
-        Generator::Movr => MOVR,
-        Generator::Querybench => QUERYBENCH,
-        Generator::Queue => QUEUE,
-        Generator::Bank | Generator::Kv | Generator::Tpcc | Generator::Ycsb => &[],
+        TransactionGenerator::Conflict => CONFLICT,
+        TransactionGenerator::Connectionlatency => CONNECTIONLATENCY,
+        TransactionGenerator::Indexes => INDEXES,
+        TransactionGenerator::Insights => INSIGHTS,
+        TransactionGenerator::Ledger => LEDGER,
+        TransactionGenerator::Movr => MOVR,
+        TransactionGenerator::Querybench => QUERYBENCH,
+        TransactionGenerator::Queue => QUEUE,
+        TransactionGenerator::Bank
+        | TransactionGenerator::Kv
+        | TransactionGenerator::Tpcc
+        | TransactionGenerator::Ycsb => &[],
     }
 }

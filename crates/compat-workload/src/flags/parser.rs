@@ -6,13 +6,13 @@ use super::go_values::{self as go, quoted};
 
 /// A value as it was given, checked to be of its flag's kind.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Value(pub String);
+pub struct FlagValue(pub String);
 
 /// A command line that was read.
 #[derive(Debug, Default)]
-pub struct Parsed {
+pub struct ParsedFlags {
     /// What was given, in order; the last of a flag counts.
-    values: Vec<(&'static Flag, Value)>,
+    values: Vec<(&'static Flag, FlagValue)>,
     pub arguments: Vec<String>,
 }
 
@@ -24,7 +24,7 @@ pub enum End {
     Wrong(String),
 }
 
-impl Parsed {
+impl ParsedFlags {
     /// What was given for a flag.
     pub fn given(&self, name: &str) -> Option<&str> {
         let mut values = self.values.iter().rev();
@@ -46,8 +46,8 @@ impl Parsed {
 ///
 /// # Errors
 /// [`End`]
-pub fn parse(flags: &[&'static Flag], arguments: &[String]) -> Result<Parsed, End> {
-    let mut parsed = Parsed::default();
+pub fn parse(flags: &[&'static Flag], arguments: &[String]) -> Result<ParsedFlags, End> {
+    let mut parsed = ParsedFlags::default();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.strip_prefix("--") {
@@ -70,7 +70,7 @@ fn one_long<'a>(
     argument: &str,
     long: &str,
     rest: &mut impl Iterator<Item = &'a String>,
-) -> Result<Option<(&'static Flag, Value)>, End> {
+) -> Result<Option<(&'static Flag, FlagValue)>, End> {
     let wrong = |text: String| Err(End::Wrong(text));
     if long.starts_with(['-', '=']) {
         return wrong(format!("bad flag syntax: {argument}"));
@@ -100,7 +100,7 @@ fn one_long<'a>(
             "invalid argument {value} for \"--{name}\" flag: {why}"
         ));
     }
-    Ok(Some((*flag, Value(value))))
+    Ok(Some((*flag, FlagValue(value))))
 }
 
 fn checked_bool(shown: &str, value: &str) -> Result<bool, End> {
@@ -143,11 +143,11 @@ mod tests {
     use super::super::Verb;
     use super::super::all;
     use super::*;
-    use crate::generator::Generator;
+    use crate::generator::TransactionGenerator;
 
-    fn run(arguments: &str) -> Result<Parsed, End> {
+    fn run(arguments: &str) -> Result<ParsedFlags, End> {
         let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
-        parse(&all(Generator::Ycsb, Verb::Run), &arguments)
+        parse(&all(TransactionGenerator::Ycsb, Verb::Run), &arguments)
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(run("-h").unwrap_err(), End::Help);
         assert!(run("--help=false").unwrap().arguments.is_empty());
         let flags_of_run = parse(
-            &all(Generator::Ycsb, Verb::Init),
+            &all(TransactionGenerator::Ycsb, Verb::Init),
             &["--duration=1s".to_owned()],
         );
         assert_eq!(

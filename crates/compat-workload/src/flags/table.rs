@@ -3,16 +3,16 @@
 
 use super::flag::{Flag, On, Verb};
 use super::{bank, common, kv, others, tpcc, ycsb};
-use crate::generator::Generator;
+use crate::generator::TransactionGenerator;
 
 /// Those that a workload's verb takes, by name. Where a workload has a flag of its own by a name
 /// that all have, its own counts.
-pub fn all(generator: Generator, verb: Verb) -> Vec<&'static Flag> {
+pub fn all(generator: TransactionGenerator, verb: Verb) -> Vec<&'static Flag> {
     let own = match generator {
-        Generator::Ycsb => ycsb::FLAGS,
-        Generator::Kv => kv::FLAGS,
-        Generator::Bank => bank::FLAGS,
-        Generator::Tpcc => tpcc::FLAGS,
+        TransactionGenerator::Ycsb => ycsb::FLAGS,
+        TransactionGenerator::Kv => kv::FLAGS,
+        TransactionGenerator::Bank => bank::FLAGS,
+        TransactionGenerator::Tpcc => tpcc::FLAGS,
         other => others::own(other),
     };
     let mut flags: Vec<&Flag> = common::FLAGS
@@ -36,7 +36,7 @@ mod tests {
 
     fn lists() -> impl Iterator<Item = &'static [Flag]> {
         let own = [ycsb::FLAGS, kv::FLAGS, bank::FLAGS, tpcc::FLAGS];
-        let others = Generator::ALL.into_iter().map(others::own);
+        let others = TransactionGenerator::ALL.into_iter().map(others::own);
         own.into_iter().chain([common::FLAGS]).chain(others)
     }
 
@@ -73,14 +73,14 @@ mod tests {
             prometheus-port warmup-conns conn-vars operation-receiver";
         for (generator, own) in [
             (
-                Generator::Ycsb,
+                TransactionGenerator::Ycsb,
                 "families initial-rows json request-distribution splits workload delete-freq \
                  insert-count insert-freq insert-hash insert-start max-scan-length min-scan-length \
                  read-freq read-modify-write-freq read-modify-write-in-txn record-count scan-freq \
                  scan-length-distribution select-for-update update-freq zero-padding",
             ),
             (
-                Generator::Kv,
+                TransactionGenerator::Kv,
                 "batch cycle-length max-block-bytes min-block-bytes read-percent secondary-index \
                  sequential span-percent splits use-opt write-seq zipfian del-percent enum \
                  follower-read-percent insert-count key-size num-shards prepare-read-only scatter \
@@ -88,38 +88,38 @@ mod tests {
                  zipfian-s zipfian-v",
             ),
             (
-                Generator::Bank,
+                TransactionGenerator::Bank,
                 "rows payload-bytes ranges batch-size tables",
             ),
             (
-                Generator::Tpcc,
+                TransactionGenerator::Tpcc,
                 "warehouses mix wait workers active-warehouses fks partitions partition-affinity \
                  split scatter serializable interleaved zones expensive-checks conns idle-conns \
                  client-partitions partition-strategy regions survival-goal families \
                  deprecated-fk-indexes replicate-static-columns local-warehouses",
             ),
             (
-                Generator::Movr,
+                TransactionGenerator::Movr,
                 "num-users num-vehicles num-rides num-histories num-promo-codes num-ranges \
                  multi-region infer-crdb-region-column survive",
             ),
             (
-                Generator::Ledger,
+                TransactionGenerator::Ledger,
                 "customers inline-args splits fks historical-balance mix interleaved parallel-stmts",
             ),
-            (Generator::Queue, "batch"),
+            (TransactionGenerator::Queue, "batch"),
             (
-                Generator::Indexes,
+                TransactionGenerator::Indexes,
                 "secondary-indexes unique-indexes payload cycle-length",
             ),
-            (Generator::Conflict, "conflicts table"),
+            (TransactionGenerator::Conflict, "conflicts table"),
             (
-                Generator::Insights,
+                TransactionGenerator::Insights,
                 "rows batch-size payload-bytes ranges table-count scaleStats",
             ),
-            (Generator::Connectionlatency, "locality"),
+            (TransactionGenerator::Connectionlatency, "locality"),
             (
-                Generator::Querybench,
+                TransactionGenerator::Querybench,
                 "query-file num-runs use-opt optimizer vectorize verbose",
             ),
         ] {
@@ -129,7 +129,11 @@ mod tests {
                 assert!(has(name), "{generator:?} {name}");
             }
         }
-        let has = |verb, name| all(Generator::Ycsb, verb).iter().any(|f| f.name == name);
+        let has = |verb, name| {
+            all(TransactionGenerator::Ycsb, verb)
+                .iter()
+                .any(|f| f.name == name)
+        };
         assert!(has(Verb::Init, "drop") && !has(Verb::Check, "drop"));
         assert!(has(Verb::Check, "insert-count"));
     }

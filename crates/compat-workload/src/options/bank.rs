@@ -1,13 +1,13 @@
 //! What `bank` is to be, in the words of the pack.
 
-use super::{Flags, Workload};
+use super::{CockroachWorkload, Flags};
 use crate::flags::Verb;
 
 /// Reads what the workload is to be.
 ///
 /// # Errors
 /// What is wrong, in cockroach's words.
-pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String> {
+pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<CockroachWorkload, String> {
     let (rows, ranges) = (flags.int("rows"), flags.int("ranges"));
     let (all, parts) = (rows.unwrap_or(1000), ranges.unwrap_or(10));
     if all < 2 {
@@ -36,7 +36,7 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
     let ranges = ranges
         .or(makes_tables.then_some(parts))
         .map(|count| count.max(1));
-    Ok(Workload {
+    Ok(CockroachWorkload {
         params,
         of_products: ranges
             .map(|count| (format!("ranges={count}"), "ranges"))
@@ -45,7 +45,7 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
         // CockroachDB tries a single statement again by itself; elsewhere two transfers between the
         // same accounts may block each other.
         retries: true,
-        ..Workload::default()
+        ..CockroachWorkload::default()
     })
 }
 
@@ -53,11 +53,11 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
 mod tests {
     use super::*;
     use crate::flags::{all, parse};
-    use crate::generator::Generator;
+    use crate::generator::TransactionGenerator;
 
-    fn of(verb: Verb, line: &str) -> Result<Workload, String> {
+    fn of(verb: Verb, line: &str) -> Result<CockroachWorkload, String> {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let parsed = parse(&all(Generator::Bank, verb), &arguments).unwrap();
+        let parsed = parse(&all(TransactionGenerator::Bank, verb), &arguments).unwrap();
         workload(verb, &Flags(&parsed))
     }
 

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{Flags, Workload};
-use crate::flags::{Parsed, Verb};
+use super::{CockroachWorkload, Flags};
+use crate::flags::{ParsedFlags, Verb};
 
 /// How keys are made of the numbers of the sequence.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Keys {
+enum KvKeys {
     Random,
     Sequential,
     Zipfian,
 }
 
-impl Keys {
+impl KvKeys {
     fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -74,7 +74,7 @@ const MISSING: [(&str, &str, &str); 7] = [
 ///
 /// # Errors
 /// What is wrong, in cockroach's words where it has some.
-pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String> {
+pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<CockroachWorkload, String> {
     flags.refuse(&MISSING)?;
     let keys = keys(flags)?;
     let int = |name: &str, default: i64| flags.int(name).unwrap_or(default);
@@ -96,7 +96,7 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
             "Value of `--cycle-length` ({cycle_length}) must be greater than 0"
         ));
     }
-    if keys == Keys::Sequential && cycle_length <= splits {
+    if keys == KvKeys::Sequential && cycle_length <= splits {
         return Err(format!(
             "Value of `--splits` ({splits}) must be less than the value of `--cycle-length` ({cycle_length}) if --sequential is used"
         ));
@@ -153,7 +153,7 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
         }
         if rows.is_some_and(|rows| rows > 0) || splits > 0 {
             let (lowest, highest) = keys.range(cycle_length);
-            let loaded = if keys == Keys::Zipfian {
+            let loaded = if keys == KvKeys::Zipfian {
                 "spread"
             } else {
                 keys.name()
@@ -173,26 +173,26 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
         of_init.extend((splits > 0).then_some("splits"));
         of_init.extend(flags.is_set("scatter").then_some("scatter"));
     }
-    Ok(Workload {
+    Ok(CockroachWorkload {
         params,
         of_products,
         of_init,
         retries: locks,
-        ..Workload::default()
+        ..CockroachWorkload::default()
     })
 }
 
-fn keys(flags: &Flags<'_>) -> Result<Keys, String> {
+fn keys(flags: &Flags<'_>) -> Result<KvKeys, String> {
     match (flags.is_set("sequential"), flags.is_set("zipfian")) {
         (true, true) => Err("'sequential' and 'zipfian' cannot both be enabled".to_owned()),
-        (true, false) => Ok(Keys::Sequential),
-        (false, true) => Ok(Keys::Zipfian),
-        (false, false) => Ok(Keys::Random),
+        (true, false) => Ok(KvKeys::Sequential),
+        (false, true) => Ok(KvKeys::Zipfian),
+        (false, false) => Ok(KvKeys::Random),
     }
 }
 
 /// The number that writes begin with.
-fn write_seq(keys: Keys, flags: &Flags<'_>) -> Result<u64, String> {
+fn write_seq(keys: KvKeys, flags: &Flags<'_>) -> Result<u64, String> {
     let given = flags.text("write-seq").unwrap_or_default();
     let mut rest = given.chars();
     let Some(letter) = rest.next() else {
@@ -212,10 +212,10 @@ fn write_seq(keys: Keys, flags: &Flags<'_>) -> Result<u64, String> {
 
 /// What is printed of the sequence at the end of a run, before its totals: how often reads found
 /// nothing, and how far writes have come. `drawn` has the pack's counters.
-pub fn sequence(parsed: &Parsed, drawn: &BTreeMap<String, u64>) -> String {
+pub fn sequence(parsed: &ParsedFlags, drawn: &BTreeMap<String, u64>) -> String {
     let flags = Flags(parsed);
     // The flags were checked before the run.
-    let keys = keys(&flags).unwrap_or(Keys::Random);
+    let keys = keys(&flags).unwrap_or(KvKeys::Random);
     let begun = write_seq(keys, &flags).unwrap_or(0);
     let counted = |name: &str| drawn.get(name).copied().unwrap_or(0);
     let mut text = match counted("empty") {
@@ -235,14 +235,14 @@ pub fn sequence(parsed: &Parsed, drawn: &BTreeMap<String, u64>) -> String {
 mod tests {
     use super::*;
     use crate::flags::{all, parse};
-    use crate::generator::Generator;
+    use crate::generator::TransactionGenerator;
 
-    fn parsed(verb: Verb, line: &str) -> Parsed {
+    fn parsed(verb: Verb, line: &str) -> ParsedFlags {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        parse(&all(Generator::Kv, verb), &arguments).unwrap()
+        parse(&all(TransactionGenerator::Kv, verb), &arguments).unwrap()
     }
 
-    fn of(verb: Verb, line: &str) -> Result<Workload, String> {
+    fn of(verb: Verb, line: &str) -> Result<CockroachWorkload, String> {
         workload(verb, &Flags(&parsed(verb, line)))
     }
 

@@ -9,7 +9,7 @@ mod tpcc;
 mod ycsb;
 
 pub use kv::sequence;
-pub use querybench::Queries;
+pub use querybench::QuerybenchQueries;
 pub use tpcc::{FORM_BATCH, FORM_STATEMENTS};
 pub use tpcc::{active_warehouses, checks_all, is_local};
 pub use ycsb::{LOCKING, NOT_LOCKING};
@@ -22,11 +22,11 @@ use pgdyno_spec::{
 };
 
 use super::flags::go_values as go;
-use super::flags::{Parsed, Verb, default_concurrency};
+use super::flags::{ParsedFlags, Verb, default_concurrency};
 use super::format::Format;
-use super::generator::Generator;
-use super::openmetrics::Labels;
-use super::snapshot::{Form, Layout};
+use super::generator::TransactionGenerator;
+use super::openmetrics::MetricLabels;
+use super::snapshot::{Form, SnapshotLayout};
 use pgdyno_workload::filling::Method;
 
 /// How long a run is that has no end: longer than any user waits.
@@ -34,7 +34,7 @@ const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 /// The workload, in the pack's words.
 #[derive(Debug, Default, PartialEq)]
-pub struct Workload {
+pub struct CockroachWorkload {
     /// The pack's mix, if it has some.
     pub mix: Option<String>,
     /// The pack's parameters, `NAME=VALUE` each.
@@ -50,7 +50,7 @@ pub struct Workload {
     /// Whether each transaction has a connection of its own.
     pub connects: bool,
     /// What is run in the place of a pack.
-    pub queries: Option<Queries>,
+    pub queries: Option<QuerybenchQueries>,
 }
 
 /// A run, in pgdyno's words.
@@ -65,7 +65,7 @@ pub struct Run {
     pub display_every_s: u64,
     /// The form of the output.
     pub format: Format,
-    pub histograms: Option<(PathBuf, Layout, Form)>,
+    pub histograms: Option<(PathBuf, SnapshotLayout, Form)>,
     /// Where figures are served for Prometheus.
     pub prometheus_port: Option<u16>,
     /// The notebook; `Some(None)` is the usual one.
@@ -73,7 +73,7 @@ pub struct Run {
 }
 
 /// Flags by name, with their values.
-struct Flags<'a>(&'a Parsed);
+struct Flags<'a>(&'a ParsedFlags);
 
 impl Flags<'_> {
     fn text(&self, name: &str) -> Option<&str> {
@@ -151,7 +151,11 @@ impl Flags<'_> {
 ///
 /// # Errors
 /// What is wrong, in cockroach's words where it has some.
-pub fn workload(generator: Generator, verb: Verb, parsed: &Parsed) -> Result<Workload, String> {
+pub fn workload(
+    generator: TransactionGenerator,
+    verb: Verb,
+    parsed: &ParsedFlags,
+) -> Result<CockroachWorkload, String> {
     let flags = Flags(parsed);
     if flags.is_set("with-changefeed") {
         return Err(
@@ -160,11 +164,11 @@ pub fn workload(generator: Generator, verb: Verb, parsed: &Parsed) -> Result<Wor
         );
     }
     let workload = match generator {
-        Generator::Ycsb => ycsb::workload(verb, &flags),
-        Generator::Kv => kv::workload(verb, &flags),
-        Generator::Bank => bank::workload(verb, &flags),
-        Generator::Tpcc => tpcc::workload(verb, &flags),
-        Generator::Querybench => querybench::workload(&flags),
+        TransactionGenerator::Ycsb => ycsb::workload(verb, &flags),
+        TransactionGenerator::Kv => kv::workload(verb, &flags),
+        TransactionGenerator::Bank => bank::workload(verb, &flags),
+        TransactionGenerator::Tpcc => tpcc::workload(verb, &flags),
+        TransactionGenerator::Querybench => querybench::workload(&flags),
         other => others::workload(other, verb, &flags),
     };
     workload.map_err(|why| {
@@ -180,7 +184,7 @@ pub fn workload(generator: Generator, verb: Verb, parsed: &Parsed) -> Result<Wor
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn run(parsed: &Parsed, workload: &Workload) -> Result<Run, String> {
+pub fn run(parsed: &ParsedFlags, workload: &CockroachWorkload) -> Result<Run, String> {
     let flags = Flags(parsed);
     let format = flags.text("display-format").unwrap_or("simple");
     let format =
@@ -256,7 +260,7 @@ pub fn run(parsed: &Parsed, workload: &Workload) -> Result<Run, String> {
     })
 }
 
-fn histograms(flags: &Flags) -> Result<Option<(PathBuf, Layout, Form)>, String> {
+fn histograms(flags: &Flags) -> Result<Option<(PathBuf, SnapshotLayout, Form)>, String> {
     let digits = flags.int("histograms-digits").unwrap_or(3);
     let Some(digits) = u8::try_from(digits)
         .ok()
@@ -269,7 +273,7 @@ fn histograms(flags: &Flags) -> Result<Option<(PathBuf, Layout, Form)>, String> 
     let highest = flags.duration("histograms-max-latency");
     let highest = highest.unwrap_or(Duration::from_secs(100));
     let path = flags.text("histograms").filter(|path| !path.is_empty());
-    let labels = Labels::parse(flags.text("openmetrics-labels").unwrap_or_default())?;
+    let labels = MetricLabels::parse(flags.text("openmetrics-labels").unwrap_or_default())?;
     let form = match flags.text("histogram-export-format").unwrap_or("json") {
         "json" => Form::Json,
         "openmetrics" if path.is_some_and(|path| path.ends_with(".json")) => {
@@ -282,7 +286,13 @@ fn histograms(flags: &Flags) -> Result<Option<(PathBuf, Layout, Form)>, String> 
             ));
         }
     };
-    Ok(path.map(|path| (PathBuf::from(path), Layout::new(digits, highest), form)))
+    Ok(path.map(|path| {
+        (
+            PathBuf::from(path),
+            SnapshotLayout::new(digits, highest),
+            form,
+        )
+    }))
 }
 
 fn prometheus_port(flags: &Flags) -> Result<Option<u16>, String> {
@@ -329,7 +339,7 @@ fn isolation(level: &str) -> Result<Option<Isolation>, String> {
 ///
 /// # Errors
 /// A loader that there is not.
-pub fn loading(parsed: &Parsed) -> Result<(Method, Option<usize>), String> {
+pub fn loading(parsed: &ParsedFlags) -> Result<(Method, Option<usize>), String> {
     let flags = Flags(parsed);
     let loader = flags.text("data-loader").unwrap_or("COPY");
     let method = match loader.to_lowercase().as_str() {
@@ -350,7 +360,7 @@ pub fn loading(parsed: &Parsed) -> Result<(Method, Option<usize>), String> {
 }
 
 /// What is to be reported once of flags that do less here than they say.
-pub fn remarks(parsed: &Parsed) -> Vec<String> {
+pub fn remarks(parsed: &ParsedFlags) -> Vec<String> {
     let idle = parsed.flags().filter_map(|flag| {
         let (name, why) = (flag.name, flag.idle?);
         Some(format!("--{name} does nothing here: {why}"))
@@ -376,20 +386,20 @@ mod tests {
     use super::*;
     use pgdyno_spec::Until;
 
-    fn parsed(verb: Verb, line: &str) -> Parsed {
+    fn parsed(verb: Verb, line: &str) -> ParsedFlags {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        parse(&all(Generator::Ycsb, verb), &arguments).unwrap()
+        parse(&all(TransactionGenerator::Ycsb, verb), &arguments).unwrap()
     }
 
     fn run_of(line: &str) -> Run {
         let parsed = parsed(Verb::Run, line);
-        let workload = workload(Generator::Ycsb, Verb::Run, &parsed).unwrap();
+        let workload = workload(TransactionGenerator::Ycsb, Verb::Run, &parsed).unwrap();
         run(&parsed, &workload).unwrap()
     }
 
     fn refused(line: &str) -> String {
         let parsed = parsed(Verb::Run, line);
-        let workload = workload(Generator::Ycsb, Verb::Run, &parsed);
+        let workload = workload(TransactionGenerator::Ycsb, Verb::Run, &parsed);
         let run = workload.and_then(|workload| run(&parsed, &workload));
         run.map(drop).unwrap_err()
     }

@@ -1,9 +1,9 @@
 //! What the smaller workloads are to be: most of their flags are parameters of their packs by name.
 
 use super::tpcc::weights;
-use super::{Flags, Workload, go};
+use super::{CockroachWorkload, Flags, go};
 use crate::flags::{Kind, Verb, own};
-use crate::generator::Generator;
+use crate::generator::TransactionGenerator;
 
 /// Where rows are is the server's business.
 const RANGES: &str =
@@ -11,15 +11,19 @@ const RANGES: &str =
 const REGIONS: &str = "only CockroachDB has tables of several regions; after init its psql can make them (SET LOCALITY)";
 
 /// Flags that cannot be had, by workload: flag, the value that asks for nothing, and why.
-fn missing(generator: Generator) -> &'static [(&'static str, &'static str, &'static str)] {
+fn missing(
+    generator: TransactionGenerator,
+) -> &'static [(&'static str, &'static str, &'static str)] {
     match generator {
-        Generator::Conflict => &[("table", "conflict", "pgdyno's table is called conflict")],
-        Generator::Connectionlatency => &[(
+        TransactionGenerator::Conflict => {
+            &[("table", "conflict", "pgdyno's table is called conflict")]
+        }
+        TransactionGenerator::Connectionlatency => &[(
             "locality",
             "",
             "only CockroachDB has localities; name the run in the notebook (pgdyno note)",
         )],
-        Generator::Insights => &[
+        TransactionGenerator::Insights => &[
             ("ranges", "10", RANGES),
             (
                 "scaleStats",
@@ -27,7 +31,7 @@ fn missing(generator: Generator) -> &'static [(&'static str, &'static str, &'sta
                 "sessions keep their application_name for the whole run",
             ),
         ],
-        Generator::Ledger => &[
+        TransactionGenerator::Ledger => &[
             (
                 "historical-balance",
                 "false",
@@ -50,7 +54,7 @@ fn missing(generator: Generator) -> &'static [(&'static str, &'static str, &'sta
             ),
             ("splits", "0", RANGES),
         ],
-        Generator::Movr => &[
+        TransactionGenerator::Movr => &[
             ("multi-region", "false", REGIONS),
             ("num-ranges", "9", RANGES),
             ("survive", "az", REGIONS),
@@ -75,10 +79,10 @@ const LEDGER: [(&str, &str); 4] = [
 /// # Errors
 /// What is wrong.
 pub(super) fn workload(
-    generator: Generator,
+    generator: TransactionGenerator,
     verb: Verb,
     flags: &Flags<'_>,
-) -> Result<Workload, String> {
+) -> Result<CockroachWorkload, String> {
     let missing = missing(generator);
     flags.refuse(missing)?;
     let given = own(generator).iter().filter(|flag| {
@@ -97,15 +101,15 @@ pub(super) fn workload(
             Some(format!("{}={value}", flag.name.replace('-', "_")))
         })
         .collect();
-    if generator == Generator::Ledger && verb == Verb::Run {
+    if generator == TransactionGenerator::Ledger && verb == Verb::Run {
         params.extend(weights(&LEDGER, flags.text("mix").unwrap_or_default())?);
     }
-    Ok(Workload {
+    Ok(CockroachWorkload {
         params,
         // CockroachDB tries single statements again by itself, and its client library ledger's transactions.
         retries: true,
-        connects: generator == Generator::Connectionlatency,
-        ..Workload::default()
+        connects: generator == TransactionGenerator::Connectionlatency,
+        ..CockroachWorkload::default()
     })
 }
 
@@ -114,7 +118,11 @@ mod tests {
     use super::*;
     use crate::flags::{all, parse};
 
-    fn of(generator: Generator, verb: Verb, line: &str) -> Result<Workload, String> {
+    fn of(
+        generator: TransactionGenerator,
+        verb: Verb,
+        line: &str,
+    ) -> Result<CockroachWorkload, String> {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let parsed = parse(&all(generator, verb), &arguments).unwrap();
         workload(generator, verb, &Flags(&parsed))
@@ -123,30 +131,35 @@ mod tests {
     #[test]
     fn flags_are_parameters_and_what_is_not_given_the_tables_know() {
         let movr = of(
-            Generator::Movr,
+            TransactionGenerator::Movr,
             Verb::Init,
             "--num-users=0x10 --num-ranges=9 --multi-region=false",
         );
         assert_eq!(movr.unwrap().params, ["num_users=16"]);
         assert!(
-            of(Generator::Movr, Verb::Init, "")
+            of(TransactionGenerator::Movr, Verb::Init, "")
                 .unwrap()
                 .params
                 .is_empty()
         );
         let indexes = "--unique-indexes --cycle-length=18446744073709551615 --seed=3";
-        let indexes = of(Generator::Indexes, Verb::Run, indexes).unwrap();
+        let indexes = of(TransactionGenerator::Indexes, Verb::Run, indexes).unwrap();
         assert_eq!(
             indexes.params,
             ["cycle_length=9223372036854775807", "unique_indexes=true"]
         );
-        let ledger = of(Generator::Ledger, Verb::Run, "--mix=deposit=1,balance=3").unwrap();
+        let ledger = of(
+            TransactionGenerator::Ledger,
+            Verb::Run,
+            "--mix=deposit=1,balance=3",
+        )
+        .unwrap();
         assert_eq!(
             ledger.params,
             ["balances=3", "withdrawals=0", "deposits=1", "reversals=0"]
         );
         assert!(
-            of(Generator::Connectionlatency, Verb::Run, "")
+            of(TransactionGenerator::Connectionlatency, Verb::Run, "")
                 .unwrap()
                 .connects
         );
@@ -156,51 +169,67 @@ mod tests {
     fn what_only_cockroachdb_has_is_refused_by_name_with_the_reason() {
         for (generator, line, why) in [
             (
-                Generator::Conflict,
+                TransactionGenerator::Conflict,
                 "--table=mine",
                 "--table cannot be had: pgdyno's table",
             ),
             (
-                Generator::Connectionlatency,
+                TransactionGenerator::Connectionlatency,
                 "--locality=east",
                 "--locality cannot be had: only CockroachDB",
             ),
             (
-                Generator::Insights,
+                TransactionGenerator::Insights,
                 "--ranges=3",
                 "--ranges cannot be had: only CockroachDB has ranges",
             ),
             (
-                Generator::Insights,
+                TransactionGenerator::Insights,
                 "--scaleStats",
                 "--scaleStats cannot be had: sessions",
             ),
             (
-                Generator::Ledger,
+                TransactionGenerator::Ledger,
                 "--historical-balance",
                 "AS OF SYSTEM TIME",
             ),
-            (Generator::Ledger, "--inline-args", "--method=simple"),
-            (Generator::Ledger, "--interleaved", "interleaved tables"),
-            (Generator::Ledger, "--parallel-stmts", "RETURNING NOTHING"),
-            (Generator::Ledger, "--splits=4", "--splits cannot be had"),
             (
-                Generator::Ledger,
+                TransactionGenerator::Ledger,
+                "--inline-args",
+                "--method=simple",
+            ),
+            (
+                TransactionGenerator::Ledger,
+                "--interleaved",
+                "interleaved tables",
+            ),
+            (
+                TransactionGenerator::Ledger,
+                "--parallel-stmts",
+                "RETURNING NOTHING",
+            ),
+            (
+                TransactionGenerator::Ledger,
+                "--splits=4",
+                "--splits cannot be had",
+            ),
+            (
+                TransactionGenerator::Ledger,
                 "--mix=refund=1",
                 "no such transaction refund",
             ),
             (
-                Generator::Movr,
+                TransactionGenerator::Movr,
                 "--multi-region",
                 "tables of several regions",
             ),
             (
-                Generator::Movr,
+                TransactionGenerator::Movr,
                 "--num-ranges=3",
                 "--num-ranges cannot be had",
             ),
             (
-                Generator::Movr,
+                TransactionGenerator::Movr,
                 "--survive=region",
                 "--survive cannot be had",
             ),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Flags, Workload};
+use super::{CockroachWorkload, Flags};
 
 /// Flags that cannot be had: flag, the value that asks for nothing, and why.
 const MISSING: [(&str, &str, &str); 1] = [(
@@ -12,7 +12,7 @@ const MISSING: [(&str, &str, &str); 1] = [(
 )];
 
 #[derive(Debug, PartialEq)]
-pub struct Queries {
+pub struct QuerybenchQueries {
     /// A script of all of them.
     pub script: String,
     /// Their names in the output, in their order.
@@ -21,7 +21,7 @@ pub struct Queries {
     runs: u64,
 }
 
-impl Queries {
+impl QuerybenchQueries {
     /// Those of a file: a line has one, or several with semicolons; lines that begin with `#` or `--` are
     /// left out.
     fn read(text: &str, runs: u64) -> Self {
@@ -77,7 +77,7 @@ fn without_variables(query: &str) -> String {
 ///
 /// # Errors
 /// What is wrong, in cockroach's words where it has some.
-pub(super) fn workload(flags: &Flags<'_>) -> Result<Workload, String> {
+pub(super) fn workload(flags: &Flags<'_>) -> Result<CockroachWorkload, String> {
     flags.refuse(&MISSING)?;
     let path = flags.text("query-file").unwrap_or_default();
     if path.is_empty() {
@@ -86,16 +86,16 @@ pub(super) fn workload(flags: &Flags<'_>) -> Result<Workload, String> {
     let runs = u64::try_from(flags.int("num-runs").unwrap_or(0));
     let runs = runs.map_err(|_| "negative --num-runs specified".to_owned())?;
     let text = fs::read_to_string(path).map_err(|e| format!("open {path}: {e}"))?;
-    let mut queries = Queries::read(&text, runs);
+    let mut queries = QuerybenchQueries::read(&text, runs);
     if queries.names.is_empty() {
         return Err("no queries found in file".to_owned());
     }
     if flags.bool("verbose") == Some(false) {
         queries.names.fill(String::new());
     }
-    Ok(Workload {
+    Ok(CockroachWorkload {
         queries: Some(queries),
-        ..Workload::default()
+        ..CockroachWorkload::default()
     })
 }
 
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_line_has_one_query_or_several() {
         let text = "# a\n-- b\n\nSELECT 1; SELECT 2;\nSELECT 3 -- three\n";
-        let queries = Queries::read(text, 3);
+        let queries = QuerybenchQueries::read(text, 3);
         assert_eq!(
             queries.names,
             [" 1: SELECT 1", " 1: SELECT 2", " 2: SELECT 3 -- three"]
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(queries.script, script);
         assert_eq!(queries.passes(None), Some(3));
         assert_eq!(queries.passes(Some(4)), Some(2));
-        assert_eq!(Queries::read(text, 0).passes(None), None);
+        assert_eq!(QuerybenchQueries::read(text, 0).passes(None), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What `tpcc` is to be, in the words of the pack.
 
-use super::{Flags, Workload, go};
-use crate::flags::{Parsed, Verb};
+use super::{CockroachWorkload, Flags, go};
+use crate::flags::{ParsedFlags, Verb};
 
 /// The pack's parameter for one statement to all lines of an order.
 pub const FORM_BATCH: &str = "form=batch";
@@ -35,7 +35,7 @@ const REFUSED: [(&str, &[&str]); 10] = [
 ///
 /// # Errors
 /// What is wrong with them, in cockroach's words.
-pub fn active_warehouses(parsed: &Parsed) -> Result<u64, String> {
+pub fn active_warehouses(parsed: &ParsedFlags) -> Result<u64, String> {
     let flags = Flags(parsed);
     let all = warehouses(&flags)?;
     match flags.count("active-warehouses")?.unwrap_or(0) {
@@ -48,12 +48,12 @@ pub fn active_warehouses(parsed: &Parsed) -> Result<u64, String> {
 }
 
 /// Whether the conditions that read all customers and order lines are checked.
-pub fn checks_all(parsed: &Parsed) -> bool {
+pub fn checks_all(parsed: &ParsedFlags) -> bool {
     Flags(parsed).is_set("expensive-checks")
 }
 
 /// Whether no transaction leaves its warehouse.
-pub fn is_local(parsed: &Parsed) -> bool {
+pub fn is_local(parsed: &ParsedFlags) -> bool {
     Flags(parsed).is_set("local-warehouses")
 }
 
@@ -61,7 +61,7 @@ pub fn is_local(parsed: &Parsed) -> bool {
 ///
 /// # Errors
 /// What is wrong, in cockroach's words.
-pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String> {
+pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<CockroachWorkload, String> {
     for (name, nothing) in REFUSED {
         if let Some(value) = flags.text(name)
             && !nothing.contains(&value)
@@ -106,11 +106,11 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
             params.push("remote_payment_percent=0".to_owned());
         }
     }
-    Ok(Workload {
+    Ok(CockroachWorkload {
         params,
         clients: Some(usize::try_from(workers).unwrap_or(usize::MAX)),
         retries: true,
-        ..Workload::default()
+        ..CockroachWorkload::default()
     })
 }
 
@@ -185,11 +185,11 @@ pub(super) fn weights(known: &[(&str, &str)], mix: &str) -> Result<Vec<String>, 
 mod tests {
     use super::*;
     use crate::flags::{all, parse};
-    use crate::generator::Generator;
+    use crate::generator::TransactionGenerator;
 
-    fn of(verb: Verb, line: &str) -> Result<Workload, String> {
+    fn of(verb: Verb, line: &str) -> Result<CockroachWorkload, String> {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let parsed = parse(&all(Generator::Tpcc, verb), &arguments).unwrap();
+        let parsed = parse(&all(TransactionGenerator::Tpcc, verb), &arguments).unwrap();
         workload(verb, &Flags(&parsed))
     }
 

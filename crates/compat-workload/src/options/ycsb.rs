@@ -1,6 +1,6 @@
 //! What `ycsb` is to be, in the words of the pack.
 
-use super::{Flags, Workload};
+use super::{CockroachWorkload, Flags};
 use crate::flags::Verb;
 use crate::flags::go_values::quoted;
 
@@ -51,7 +51,7 @@ const MISSING: [(&str, &str); 2] = [
 ///
 /// # Errors
 /// What is wrong, in cockroach's words where it has some.
-pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String> {
+pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<CockroachWorkload, String> {
     let typed = flags.text("workload").unwrap_or("B").to_uppercase();
     let mix = typed.to_lowercase();
     let Some((_, families)) = MIXES.iter().find(|(name, _)| *name == mix) else {
@@ -105,13 +105,13 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
     if let Some(splits) = flags.count("splits")? {
         of_products.push((format!("splits={splits}"), "splits"));
     }
-    Ok(Workload {
+    Ok(CockroachWorkload {
         mix: Some(mix),
         params,
         of_products,
         // What cockroach's own client library does with transactions of several statements.
         retries: flags.is_set("read-modify-write-in-txn"),
-        ..Workload::default()
+        ..CockroachWorkload::default()
     })
 }
 
@@ -194,11 +194,11 @@ fn read_modify_write(flags: &Flags) -> &'static str {
 mod tests {
     use super::*;
     use crate::flags::{all, parse};
-    use crate::generator::Generator;
+    use crate::generator::TransactionGenerator;
 
-    fn of(verb: Verb, line: &str) -> Workload {
+    fn of(verb: Verb, line: &str) -> CockroachWorkload {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let parsed = parse(&all(Generator::Ycsb, verb), &arguments).unwrap();
+        let parsed = parse(&all(TransactionGenerator::Ycsb, verb), &arguments).unwrap();
         workload(verb, &Flags(&parsed)).unwrap()
     }
 

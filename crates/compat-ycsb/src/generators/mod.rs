@@ -6,7 +6,7 @@ use pgdyno_script::{Counters, Draws, Language, Names, Op, Prng, Script, Slot, Va
 use pgdyno_workload::params::Params;
 use pgdyno_workload::resolve;
 
-use super::Tool;
+use super::YcsbTool;
 use super::plan::tests::plan;
 
 /// Growing keys: one insert before so many draws.
@@ -16,18 +16,18 @@ const DRAWS_PER_INSERT: u64 = 20;
 /// comparisons of equal distributions.
 const DEVIATIONS: f64 = 3.719;
 
-struct Recording {
-    tool: Tool,
+struct DrawnRecording {
+    tool: YcsbTool,
     name: &'static str,
     properties: &'static str,
     from: Vec<i64>,
     counts: Vec<u64>,
 }
 
-fn recordings(tool: Tool) -> Vec<Recording> {
+fn recordings(tool: YcsbTool) -> Vec<DrawnRecording> {
     let text = match tool {
-        Tool::Ycsb => include_str!("recorded.txt"),
-        Tool::GoYcsb => include_str!("recorded-go.txt"),
+        YcsbTool::Ycsb => include_str!("recorded.txt"),
+        YcsbTool::GoYcsb => include_str!("recorded-go.txt"),
     };
     text.lines()
         .map(|line| {
@@ -40,7 +40,7 @@ fn recordings(tool: Tool) -> Vec<Recording> {
                 (from.parse::<i64>().unwrap(), count.parse::<u64>().unwrap())
             });
             let (from, counts) = classes.unzip();
-            Recording {
+            DrawnRecording {
                 tool,
                 name,
                 properties,
@@ -52,7 +52,7 @@ fn recordings(tool: Tool) -> Vec<Recording> {
 }
 
 /// One client of the pack's scripts without a server.
-struct Client {
+struct YcsbClient {
     scripts: Vec<(String, Script)>,
     names: Names,
     vars: Vars,
@@ -60,9 +60,9 @@ struct Client {
     draws: Draws,
 }
 
-impl Client {
+impl YcsbClient {
     /// With the tool's generators, or others.
-    fn new(recording: &Recording, generators: Option<&str>) -> Self {
+    fn new(recording: &DrawnRecording, generators: Option<&str>) -> Self {
         // The last one counts. Scripts without a share are left out.
         let properties = format!(
             "fieldcount=1 operationcount=1000000 scanproportion=0.1 insertproportion=1e-12 {}",
@@ -134,8 +134,8 @@ impl Client {
 }
 
 /// As many draws, in the recording's classes.
-fn drawn(recording: &Recording, generators: Option<&str>) -> Vec<u64> {
-    let mut client = Client::new(recording, generators);
+fn drawn(recording: &DrawnRecording, generators: Option<&str>) -> Vec<u64> {
+    let mut client = YcsbClient::new(recording, generators);
     let (script, variable) = match recording.name.split_once('-') {
         Some(("scan", _)) => ("scan", "rows"),
         Some(("field", _)) => ("insert", "value0"),
@@ -190,8 +190,8 @@ fn deviations(one: &[u64], other: &[u64]) -> f64 {
 }
 
 /// Whether pgdyno draws as the tool has drawn in these recordings, of which there are so many.
-fn assert_as_recorded(recordings: impl Iterator<Item = Recording>, count: usize) {
-    let recordings: Vec<Recording> = recordings.collect();
+fn assert_as_recorded(recordings: impl Iterator<Item = DrawnRecording>, count: usize) {
+    let recordings: Vec<DrawnRecording> = recordings.collect();
     assert_eq!(recordings.len(), count);
     for recording in &recordings {
         let name = recording.name;
@@ -205,34 +205,34 @@ fn assert_as_recorded(recordings: impl Iterator<Item = Recording>, count: usize)
     }
 }
 
-fn grows(recording: &Recording) -> bool {
+fn grows(recording: &DrawnRecording) -> bool {
     recording.name.ends_with("-growing")
 }
 
 #[test]
 fn every_generator_draws_as_ycsbs_does() {
-    let recordings = recordings(Tool::Ycsb).into_iter();
+    let recordings = recordings(YcsbTool::Ycsb).into_iter();
     assert_as_recorded(recordings.filter(|it| !grows(it)), 10);
 }
 
 #[test]
 fn every_generator_draws_as_ycsbs_does_while_keys_are_inserted() {
-    assert_as_recorded(recordings(Tool::Ycsb).into_iter().filter(grows), 6);
+    assert_as_recorded(recordings(YcsbTool::Ycsb).into_iter().filter(grows), 6);
 }
 
 #[test]
 fn every_generator_draws_as_go_ycsbs_does() {
-    let recordings = recordings(Tool::GoYcsb).into_iter();
+    let recordings = recordings(YcsbTool::GoYcsb).into_iter();
     assert_as_recorded(recordings.filter(|it| !grows(it)), 8);
 }
 
 #[test]
 fn every_generator_draws_as_go_ycsbs_does_while_keys_are_inserted() {
-    assert_as_recorded(recordings(Tool::GoYcsb).into_iter().filter(grows), 6);
+    assert_as_recorded(recordings(YcsbTool::GoYcsb).into_iter().filter(grows), 6);
 }
 
 /// How far these generators' draws are from the tool's recording of this name.
-fn away(tool: Tool, name: &str, generators: &str) -> f64 {
+fn away(tool: YcsbTool, name: &str, generators: &str) -> f64 {
     let recordings = recordings(tool);
     let recording = recordings.iter().find(|r| r.name == name).unwrap();
     deviations(&drawn(recording, Some(generators)), &recording.counts)
@@ -247,7 +247,7 @@ fn exact_draws_differ_from_ycsbs() {
         "scan-zipfian",
         "field-zipfian",
     ] {
-        let away = away(Tool::Ycsb, name, "exact");
+        let away = away(YcsbTool::Ycsb, name, "exact");
         assert!(away > 2.0 * DEVIATIONS, "{name}: {away:.2}");
     }
 }
@@ -255,11 +255,11 @@ fn exact_draws_differ_from_ycsbs() {
 #[test]
 fn ycsbs_draws_differ_from_go_ycsbs() {
     for name in ["zipfian", "zipfian-growing", "zipfian-part"] {
-        let away = away(Tool::GoYcsb, name, "ycsb");
+        let away = away(YcsbTool::GoYcsb, name, "ycsb");
         assert!(away > 2.0 * DEVIATIONS, "{name}: {away:.2}");
     }
     for name in ["sequential", "sequential-part", "sequential-growing"] {
-        let recordings = recordings(Tool::GoYcsb);
+        let recordings = recordings(YcsbTool::GoYcsb);
         let recording = recordings.iter().find(|r| r.name == name).unwrap();
         assert_ne!(drawn(recording, Some("ycsb")), recording.counts, "{name}");
     }

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pgdyno_measurement::LoggedTransaction;
 
 use super::{TOTAL, failed, name};
-use crate::operations::{self, Kind, Status};
+use crate::operations::{self, Kind, OperationStatus};
 
 #[derive(Default)]
 pub struct Each {
@@ -30,7 +30,7 @@ impl Each {
             };
             // To go-ycsb a row that is not there is no error.
             let names = match status {
-                Status::Error => [Some(failed(kind)), None],
+                OperationStatus::Error => [Some(failed(kind)), None],
                 _ => [Some(name(kind)), Some(TOTAL)],
             };
             let operation = (transaction.at_us, transaction.took_us);

@@ -10,9 +10,9 @@ use pgdyno_measurement::{Interval, Latencies, LoggedTransaction};
 use pgdyno_model::{Observer, Outcome};
 use pgdyno_platform::Output;
 
-use super::Refusal;
-use super::command::{Command, Phase};
-use super::operations::{self, Kind, Operations, Status};
+use super::YcsbRefusal;
+use super::command::{Phase, YcsbCommand};
+use super::operations::{self, Kind, OperationStatus, Operations};
 use super::plan::Plan;
 use super::run::Tail;
 
@@ -49,7 +49,7 @@ enum Style {
 }
 
 /// Prints summaries while it runs.
-pub struct Ticks {
+pub struct ReportTicks {
     style: Style,
     /// Without it operations are kept as histograms.
     each: Option<Each>,
@@ -68,7 +68,7 @@ pub struct Ticks {
 }
 
 /// What comes before the run.
-pub fn head(command: &Command, plan: &Plan) -> String {
+pub fn head(command: &YcsbCommand, plan: &Plan) -> String {
     let mut properties = command.properties.clone();
     let (phase, transactions) = match command.phase {
         Phase::Load => ("load", "false"),
@@ -102,19 +102,19 @@ fn name(kind: Kind) -> &'static str {
     }
 }
 
-impl Ticks {
+impl ReportTicks {
     /// Nothing is done yet.
     ///
     /// # Errors
     /// A style, or a kind of measurement, that there is not.
-    pub fn new(command: &Command) -> Result<Self, Refusal> {
+    pub fn new(command: &YcsbCommand) -> Result<Self, YcsbRefusal> {
         let properties = &command.properties;
         let style = match properties.get("outputstyle").unwrap_or("plain") {
             "plain" => Style::Plain,
             "table" => Style::Table,
             "json" => Style::Json,
             other => {
-                let refusal = Refusal::usage(format!("unsupported outputstyle: {other}"));
+                let refusal = YcsbRefusal::usage(format!("unsupported outputstyle: {other}"));
                 return Err(refusal.hint("it is plain, table or json"));
             }
         };
@@ -122,7 +122,7 @@ impl Ticks {
             "histogram" => None,
             "csv" | "raw" => Some(Each::default()),
             other => {
-                let refusal = Refusal::usage(format!("unsupported measurement type: {other}"));
+                let refusal = YcsbRefusal::usage(format!("unsupported measurement type: {other}"));
                 return Err(refusal.hint("it is histogram, csv or raw"));
             }
         };
@@ -130,9 +130,9 @@ impl Ticks {
         let file = path.filter(|path| !path.is_empty()).map(|path| {
             let file = Output::open(Path::new(path)).map_err(|e| {
                 let text = format!("measurement.output_file: could not create {path}: {e}");
-                Refusal::impossible(text)
+                YcsbRefusal::impossible(text)
             })?;
-            Ok::<_, Refusal>((file, path.to_owned()))
+            Ok::<_, YcsbRefusal>((file, path.to_owned()))
         });
         let has_spectra = properties.bool("histogram.percentiles.export") == Some(true);
         let spectra = properties
@@ -141,7 +141,7 @@ impl Ticks {
         let spectra = (has_spectra && each.is_none()).then(|| spectra.to_owned());
         if let Some(before) = &spectra {
             // All that a run has; a new file that nothing is written to is removed again.
-            open_spectrum(before, TOTAL).map_err(Refusal::impossible)?;
+            open_spectrum(before, TOTAL).map_err(YcsbRefusal::impossible)?;
         }
         Ok(Self {
             style,
@@ -250,7 +250,7 @@ fn named(operations: &Operations) -> BTreeMap<String, Latencies> {
             add(TOTAL, &operation.latencies);
         }
         // A row that is not there is no error there.
-        if let Some(tries) = operation.failed.get(&Status::Error) {
+        if let Some(tries) = operation.failed.get(&OperationStatus::Error) {
             add(failed(*kind), &tries.service);
         }
     }
@@ -361,7 +361,7 @@ fn go_duration(us: u64) -> String {
     }
 }
 
-impl<O> Observer<O> for Ticks {
+impl<O> Observer<O> for ReportTicks {
     fn begun(&mut self, started: SystemTime) {
         if let Some(each) = &mut self.each {
             each.begin(started);

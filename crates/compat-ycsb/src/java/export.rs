@@ -3,10 +3,10 @@
 //! JSONArrayMeasurementsExporter.)
 
 use super::numbers::double;
-use crate::Refusal;
+use crate::YcsbRefusal;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Value {
+pub enum ExportValue {
     /// A count, or a latency in whole microseconds.
     Whole(u64),
     Real(f64),
@@ -19,7 +19,7 @@ pub enum Value {
 pub struct Line {
     pub metric: String,
     pub measurement: String,
-    pub value: Value,
+    pub value: ExportValue,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Exporter {
 }
 
 impl Line {
-    pub fn new(metric: &str, measurement: impl Into<String>, value: Value) -> Self {
+    pub fn new(metric: &str, measurement: impl Into<String>, value: ExportValue) -> Self {
         Self {
             metric: metric.to_owned(),
             measurement: measurement.into(),
@@ -40,7 +40,7 @@ impl Line {
     }
 }
 
-impl Value {
+impl ExportValue {
     fn text(self) -> String {
         match self {
             Self::Whole(value) => value.to_string(),
@@ -63,7 +63,7 @@ impl Exporter {
     ///
     /// # Errors
     /// There is no such exporter.
-    pub fn named(class: Option<&str>) -> Result<Self, Refusal> {
+    pub fn named(class: Option<&str>) -> Result<Self, YcsbRefusal> {
         let Some(class) = class.map(str::trim) else {
             return Ok(Self::Text);
         };
@@ -72,7 +72,7 @@ impl Exporter {
             "JSONMeasurementsExporter" => Ok(Self::Json),
             "JSONArrayMeasurementsExporter" => Ok(Self::JsonArray),
             _ => Err(
-                Refusal::usage(format!("exporter={class}: pgdyno has no such exporter")).hint(
+                YcsbRefusal::usage(format!("exporter={class}: pgdyno has no such exporter")).hint(
                     "it is TextMeasurementsExporter, JSONMeasurementsExporter or \
                      JSONArrayMeasurementsExporter of site.ycsb.measurements.exporter",
                 ),
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn each_exporter_has_the_recorded_form() {
         let lines = [
-            Line::new("OVERALL", "RunTime(ms)", Value::Whole(1452)),
+            Line::new("OVERALL", "RunTime(ms)", ExportValue::Whole(1452)),
             Line::new(
                 "OVERALL",
                 "Throughput(ops/sec)",
-                Value::Real(688.7052341597796),
+                ExportValue::Real(688.7052341597796),
             ),
         ];
         assert_eq!(
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_still_json() {
-        let text = Exporter::Json.text(&[Line::new("X", "Y", Value::Real(f64::NAN))]);
+        let text = Exporter::Json.text(&[Line::new("X", "Y", ExportValue::Real(f64::NAN))]);
         let read: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(read["value"], "NaN");
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use pgdyno_measurement::{Closing, Latencies};
 
-use super::{Since, numbers};
-use crate::operations::{Kind, Operation, Operations, Status};
+use super::{RunStart, numbers};
+use crate::operations::{Kind, OperationStatus, Operations, YcsbOperation};
 use crate::properties::Properties;
 
 /// The name of the closing of connections.
@@ -53,10 +53,10 @@ impl Errors {
     }
 
     /// The name that operations of a status are printed under.
-    pub fn name(&self, kind: Kind, status: Status) -> String {
+    pub fn name(&self, kind: Kind, status: OperationStatus) -> String {
         let (name, of) = (super::name(kind), status.name());
         match status {
-            Status::Ok => name.to_owned(),
+            OperationStatus::Ok => name.to_owned(),
             _ if self.each || self.tracked.iter().any(|tracked| tracked == of) => {
                 format!("{name}-{of}")
             }
@@ -72,9 +72,11 @@ impl Errors {
         named
     }
 
-    fn add(&self, named: &mut Named, kind: Kind, operation: &Operation) {
-        let all = named.entry(self.name(kind, Status::Ok)).or_default();
-        let Operation {
+    fn add(&self, named: &mut Named, kind: Kind, operation: &YcsbOperation) {
+        let all = named
+            .entry(self.name(kind, OperationStatus::Ok))
+            .or_default();
+        let YcsbOperation {
             latencies,
             response,
             failed,
@@ -127,7 +129,7 @@ impl Figures {
 /// schedule, and whether statuses stand there.
 pub fn order<'a>(
     names: impl Iterator<Item = &'a String>,
-    since: Since,
+    since: RunStart,
 ) -> Vec<(&'static str, &'a String, bool)> {
     let mut names: Vec<&String> = names.collect();
     let count = names.len();
@@ -138,9 +140,9 @@ pub fn order<'a>(
         names.map(move |name| (before, *name, is_of_schedule))
     };
     match since {
-        Since::Start => of("", false).collect(),
-        Since::Schedule => of("", true).collect(),
-        Since::Both => of("", false).chain(of("Intended-", true)).collect(),
+        RunStart::Start => of("", false).collect(),
+        RunStart::Schedule => of("", true).collect(),
+        RunStart::Both => of("", false).chain(of("Intended-", true)).collect(),
     }
 }
 
@@ -152,10 +154,10 @@ mod tests {
     fn operations() -> Operations {
         let mut operations = Operations::new();
         for (kind, status) in [
-            (Kind::Read, Status::NotFound),
-            (Kind::Update, Status::UnexpectedState),
-            (Kind::Update, Status::Error),
-            (Kind::ReadModifyWrite, Status::Error),
+            (Kind::Read, OperationStatus::NotFound),
+            (Kind::Update, OperationStatus::UnexpectedState),
+            (Kind::Update, OperationStatus::Error),
+            (Kind::ReadModifyWrite, OperationStatus::Error),
         ] {
             let operation = operations.entry(kind).or_default();
             operation.latencies.record(100);

@@ -4,11 +4,11 @@
 use pgdyno_measurement::Latencies;
 use pgdyno_output::remark;
 
-use super::export::{Line, Value};
+use super::export::{ExportValue, Line};
 use super::numbers::{ordinal, two_digits};
 use super::percentile_us;
 use super::raw::{Point, summary};
-use crate::Refusal;
+use crate::YcsbRefusal;
 use crate::properties::Properties;
 
 /// Percentiles that are printed unless others are asked for.
@@ -51,18 +51,18 @@ pub struct Printed<'a> {
 
 /// The forms that are asked for, with what comes before an operation's name there.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Forms {
+pub struct JavaForms {
     forms: Vec<(&'static str, Form)>,
     /// How long an interval of a series is.
     pub granularity_ms: u64,
 }
 
-impl Forms {
+impl JavaForms {
     /// As it is asked for.
     ///
     /// # Errors
     /// A kind of measurement that there is not, or one that cannot be had with these numbers.
-    pub fn of(properties: &Properties) -> Result<Self, Refusal> {
+    pub fn of(properties: &Properties) -> Result<Self, YcsbRefusal> {
         let hdr = || Form::Hdr(percentiles(properties.get("hdrhistogram.percentiles")));
         let raw = || Form::Raw {
             has_summary: properties.bool("measurement.raw.no_summary") != Some(true),
@@ -76,7 +76,7 @@ impl Forms {
             "raw" => vec![("", raw())],
             "hdrhistogram+raw" => vec![("Hdr", hdr()), ("Raw", raw())],
             kind => {
-                let refusal = Refusal::usage(format!("unknown measurementtype={kind}"));
+                let refusal = YcsbRefusal::usage(format!("unknown measurementtype={kind}"));
                 return Err(refusal.hint(
                     "it is hdrhistogram, histogram, timeseries, raw, hdrhistogram+histogram or \
                      hdrhistogram+raw",
@@ -91,7 +91,7 @@ impl Forms {
         };
         if forms.has_series() && granularity_ms == 0 {
             let refusal =
-                Refusal::usage("timeseries.granularity=0: it is a number of milliseconds");
+                YcsbRefusal::usage("timeseries.granularity=0: it is a number of milliseconds");
             return Err(refusal.hint("such as timeseries.granularity=1000"));
         }
         Ok(forms)
@@ -154,7 +154,7 @@ fn is_fine(granularity_ms: u64) -> bool {
 ///
 /// # Errors
 /// A granularity that is no number.
-pub fn has_fine_series(properties: &Properties) -> Result<bool, Refusal> {
+pub fn has_fine_series(properties: &Properties) -> Result<bool, YcsbRefusal> {
     let granularity_ms = properties.count("timeseries.granularity")?;
     let is_series = properties.get("measurementtype") == Some("timeseries");
     Ok(is_series && granularity_ms.is_some_and(is_fine))
@@ -176,16 +176,22 @@ impl Form {
         let mut line = |measurement: String, value| lines.push(Line::new(name, measurement, value));
         let mean_us = latencies.mean_us().unwrap_or(0.0);
         let min_us = latencies.histogram().min_us().unwrap_or(0);
-        line("Operations".to_owned(), Value::Whole(latencies.count()));
-        line("AverageLatency(us)".to_owned(), Value::Real(mean_us));
+        line(
+            "Operations".to_owned(),
+            ExportValue::Whole(latencies.count()),
+        );
+        line("AverageLatency(us)".to_owned(), ExportValue::Real(mean_us));
         if let Self::Buckets { .. } = self {
             let variance = latencies.variance_us2().unwrap_or(0.0);
-            line("LatencyVariance(us)".to_owned(), Value::Real(variance));
+            line(
+                "LatencyVariance(us)".to_owned(),
+                ExportValue::Real(variance),
+            );
         }
-        line("MinLatency(us)".to_owned(), Value::Whole(min_us));
+        line("MinLatency(us)".to_owned(), ExportValue::Whole(min_us));
         line(
             "MaxLatency(us)".to_owned(),
-            Value::Whole(latencies.max_us()),
+            ExportValue::Whole(latencies.max_us()),
         );
         let percentile = |percent: f64| format!("{}PercentileLatency(us)", ordinal(percent));
         let counts = self.counts(latencies);
@@ -193,13 +199,13 @@ impl Form {
             Self::Hdr(percents) => {
                 for percent in percents {
                     let value_us = percentile_us(latencies, *percent);
-                    line(percentile(*percent), Value::Whole(value_us));
+                    line(percentile(*percent), ExportValue::Whole(value_us));
                 }
             }
             Self::Buckets { .. } => {
                 for percent in [95.0, 99.0] {
                     if let Some(ms) = bucket_at(&counts, percent) {
-                        line(percentile(percent), Value::Whole(ms * 1000));
+                        line(percentile(percent), ExportValue::Whole(ms * 1000));
                     }
                 }
             }
@@ -219,12 +225,12 @@ impl Form {
                     } else {
                         ms.to_string()
                     };
-                    line(bucket, Value::Whole(*counted));
+                    line(bucket, ExportValue::Whole(*counted));
                 }
             }
             Self::Series => {
                 for (start_ms, average_us) in averages {
-                    line(start_ms.to_string(), Value::Real(*average_us));
+                    line(start_ms.to_string(), ExportValue::Real(*average_us));
                 }
             }
             _ => {}
@@ -275,7 +281,7 @@ fn returns<'a>(
     statuses: &'a [(String, u64)],
 ) -> impl Iterator<Item = Line> + use<'a> {
     let line = move |(status, count): &(String, u64)| {
-        Line::new(name, format!("Return={status}"), Value::Whole(*count))
+        Line::new(name, format!("Return={status}"), ExportValue::Whole(*count))
     };
     statuses.iter().map(line)
 }
@@ -292,11 +298,11 @@ fn bucket_at(counts: &[u64], percent: f64) -> Option<u64> {
     reached.map(|bucket| bucket as u64)
 }
 
-fn buckets(properties: &Properties) -> Result<Form, Refusal> {
+fn buckets(properties: &Properties) -> Result<Form, YcsbRefusal> {
     let count = properties.count("histogram.buckets")?.unwrap_or(BUCKETS);
     if count > BUCKETS_MAX {
         let text = format!("histogram.buckets={count}: at most {BUCKETS_MAX}");
-        return Err(Refusal::usage(text).hint("a bucket is a millisecond"));
+        return Err(YcsbRefusal::usage(text).hint("a bucket is a millisecond"));
     }
     Ok(Form::Buckets {
         count,
@@ -326,13 +332,13 @@ mod tests {
     use super::super::export::Exporter;
     use super::*;
 
-    fn forms(text: &str) -> Result<Forms, Refusal> {
+    fn forms(text: &str) -> Result<JavaForms, YcsbRefusal> {
         let mut properties = Properties::default();
         properties.read(text);
-        Forms::of(&properties)
+        JavaForms::of(&properties)
     }
 
-    fn printed(forms: &Forms, averages: &[(u64, f64)]) -> String {
+    fn printed(forms: &JavaForms, averages: &[(u64, f64)]) -> String {
         let mut latencies = Latencies::default();
         for latency_us in [100, 200, 300, 1000] {
             latencies.record(latency_us);

@@ -12,10 +12,10 @@ use pgdyno_measurement::Histogram;
 use pgdyno_platform::Output;
 use time::OffsetDateTime;
 
-use super::Since;
+use super::RunStart;
 use super::figures::{CLEANUP, Named, order};
-use super::forms::Forms;
-use crate::Refusal;
+use super::forms::JavaForms;
+use crate::YcsbRefusal;
 use crate::properties::Properties;
 
 /// A file, and whether it has its first lines.
@@ -30,7 +30,7 @@ pub struct HdrFiles {
     path: String,
     /// What the forms put before a name.
     before: &'static str,
-    since: Since,
+    since: RunStart,
     began: SystemTime,
     files: BTreeMap<String, Log>,
     serializer: V2DeflateSerializer,
@@ -54,9 +54,9 @@ impl HdrFiles {
     /// It cannot be created.
     pub fn of(
         properties: &Properties,
-        forms: &Forms,
-        since: Since,
-    ) -> Result<Option<Self>, Refusal> {
+        forms: &JavaForms,
+        since: RunStart,
+    ) -> Result<Option<Self>, YcsbRefusal> {
         let is_asked = properties.bool("hdrhistogram.fileoutput") == Some(true);
         let Some(before) = forms.hdr().filter(|_| is_asked) else {
             return Ok(None);
@@ -74,7 +74,7 @@ impl HdrFiles {
         let (schedule, ..) = order([&CLEANUP.to_owned()].into_iter(), since)[0];
         let place = files.place(&format!("{schedule}{CLEANUP}"));
         let file = Output::open(Path::new(&place)).map_err(|e| {
-            Refusal::impossible(format!(
+            YcsbRefusal::impossible(format!(
                 "hdrhistogram.output.path: could not create {place}: {e}"
             ))
         })?;
@@ -198,8 +198,8 @@ mod tests {
         let path = format!("{}/", folder.path().display());
         properties.set("hdrhistogram.fileoutput", "true");
         properties.set("hdrhistogram.output.path", path.clone());
-        let forms = Forms::of(&properties).unwrap();
-        let files = HdrFiles::of(&properties, &forms, Since::Both).unwrap();
+        let forms = JavaForms::of(&properties).unwrap();
+        let files = HdrFiles::of(&properties, &forms, RunStart::Both).unwrap();
         let mut files = files.unwrap();
         std::fs::create_dir(folder.path().join("READ.hdr")).unwrap();
         let mut named = Named::new();

@@ -16,19 +16,19 @@ use pgdyno_measurement::Latencies;
 use pgdyno_model::Outcome;
 use pgdyno_output::remark;
 
-use super::Refusal;
-use super::command::{Command, Phase, without_password};
-use super::operations::{self, Kind, Status as Ended};
+use super::YcsbRefusal;
+use super::command::{Phase, YcsbCommand, without_password};
+use super::operations::{self, Kind, OperationStatus as Ended};
 use super::plan::Plan;
 use super::run::Tail;
-use export::{Exporter, Line, Value};
+use export::{ExportValue, Exporter, Line};
 use figures::{CLEANUP, Errors, Figures, order};
 pub use forms::has_fine_series;
-use forms::{Forms, Printed};
-pub use status::Status;
+use forms::{JavaForms, Printed};
+pub use status::JavaStatus;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Since {
+enum RunStart {
     /// The start of an operation.
     Start,
     /// When it should have started.
@@ -41,10 +41,10 @@ enum Since {
 pub struct Output {
     head: String,
     exporter: Exporter,
-    forms: Forms,
+    forms: JavaForms,
     errors: Errors,
     raw: raw::Place,
-    since: Since,
+    since: RunStart,
     has_integrity: bool,
 }
 
@@ -60,7 +60,7 @@ fn name(kind: Kind) -> &'static str {
 }
 
 /// What comes before a server is asked, on standard error.
-pub fn say_what_comes(command: &Command) {
+pub fn say_what_comes(command: &YcsbCommand) {
     let (class, phase) = match command.phase {
         Phase::Load => ("site.ycsb.db.JdbcDBClient", "-load"),
         Phase::Run => ("site.ycsb.db.JdbcDBClient", "-t"),
@@ -91,10 +91,10 @@ impl Output {
     ///
     /// # Errors
     /// A kind of measurement, or an exporter, that there is not.
-    pub fn of(command: &Command, plan: &Plan) -> Result<Self, Refusal> {
+    pub fn of(command: &YcsbCommand, plan: &Plan) -> Result<Self, YcsbRefusal> {
         let properties = &command.properties;
         let since = since(command)?;
-        let forms = Forms::of(properties)?;
+        let forms = JavaForms::of(properties)?;
         let exporter = Exporter::named(properties.get("exporter"))?;
         let text = |name: &str, default: &str| properties.get(name).unwrap_or(default).to_owned();
         let url = without_password(&text("db.url", ""));
@@ -125,7 +125,7 @@ impl Output {
     }
 
     /// The forms of its figures.
-    pub fn forms(&self) -> &Forms {
+    pub fn forms(&self) -> &JavaForms {
         &self.forms
     }
 
@@ -135,16 +135,16 @@ impl Output {
     }
 
     /// The results of a run that was watched.
-    pub fn tail(&mut self, outcome: &Outcome, status: &mut Status) -> Tail {
+    pub fn tail(&mut self, outcome: &Outcome, status: &mut JavaStatus) -> Tail {
         let recording = &outcome.recording;
         let runtime_ms = recording.measured.elapsed_us / 1000;
         let per_s = operations::per_s(&recording.measured);
         let mut lines = vec![
-            Line::new("OVERALL", "RunTime(ms)", Value::Whole(runtime_ms)),
-            Line::new("OVERALL", "Throughput(ops/sec)", Value::Real(per_s)),
-            Line::new("TOTAL_GCs", "Count", Value::Whole(0)),
-            Line::new("TOTAL_GC_TIME", "Time(ms)", Value::Whole(0)),
-            Line::new("TOTAL_GC_TIME_%", "Time(%)", Value::Real(0.0)),
+            Line::new("OVERALL", "RunTime(ms)", ExportValue::Whole(runtime_ms)),
+            Line::new("OVERALL", "Throughput(ops/sec)", ExportValue::Real(per_s)),
+            Line::new("TOTAL_GCs", "Count", ExportValue::Whole(0)),
+            Line::new("TOTAL_GC_TIME", "Time(ms)", ExportValue::Whole(0)),
+            Line::new("TOTAL_GC_TIME_%", "Time(%)", ExportValue::Real(0.0)),
         ];
         let mut named = self.errors.figures(&operations::of(recording));
         let verified = self
@@ -158,7 +158,7 @@ impl Output {
             let figures = &named[name];
             let points = status.points.of(name, is_of_schedule);
             // Statuses are those of the operations, whenever these began.
-            let has_statuses = !is_of_schedule || self.since == Since::Schedule;
+            let has_statuses = !is_of_schedule || self.since == RunStart::Schedule;
             let printed = Printed {
                 latencies: figures.latencies(is_of_schedule),
                 statuses: if has_statuses { &figures.returns } else { &[] },
@@ -204,14 +204,14 @@ fn verified(named: &figures::Named, drawn: &BTreeMap<String, u64>) -> Vec<Line> 
     let mut lines = vec![Line::new(
         "VERIFY",
         "Operations",
-        Value::Whole(found + missing),
+        ExportValue::Whole(found + missing),
     )];
     let returns = returns.into_iter().filter(|(_, count)| *count > 0);
     lines.extend(returns.map(|(status, count)| {
         Line::new(
             "VERIFY",
             format!("Return={}", status.name()),
-            Value::Whole(count),
+            ExportValue::Whole(count),
         )
     }));
     lines
@@ -224,13 +224,13 @@ fn percentile_us(latencies: &Latencies, percent: f64) -> u64 {
     value_us.unwrap_or(0).min(latencies.max_us())
 }
 
-fn since(command: &Command) -> Result<Since, Refusal> {
+fn since(command: &YcsbCommand) -> Result<RunStart, YcsbRefusal> {
     match command.properties.get("measurement.interval") {
-        None | Some("op") => Ok(Since::Start),
-        Some("intended") => Ok(Since::Schedule),
-        Some("both") => Ok(Since::Both),
+        None | Some("op") => Ok(RunStart::Start),
+        Some("intended") => Ok(RunStart::Schedule),
+        Some("both") => Ok(RunStart::Both),
         Some(other) => Err(
-            Refusal::usage(format!("unknown measurement.interval={other}"))
+            YcsbRefusal::usage(format!("unknown measurement.interval={other}"))
                 .hint("it is op, intended or both"),
         ),
     }

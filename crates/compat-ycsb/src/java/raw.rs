@@ -8,9 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pgdyno_measurement::{Closing, LoggedTransaction};
 
-use super::export::{Line, Value};
+use super::export::{ExportValue, Line};
 use super::figures::{CLEANUP, Errors};
-use crate::Refusal;
+use crate::YcsbRefusal;
 use crate::operations::{self, Kind};
 use crate::properties::Properties;
 
@@ -26,7 +26,7 @@ pub struct Point {
 /// All operations by the name that they are printed under, from their start and from their schedule
 /// on. They stay in memory until the run is over.
 #[derive(Debug, Default)]
-pub struct Points {
+pub struct RawPoints {
     began: Option<SystemTime>,
     by_name: BTreeMap<String, [Vec<Point>; 2]>,
 }
@@ -37,7 +37,7 @@ pub struct Place {
     file: Option<(File, String)>,
 }
 
-impl Points {
+impl RawPoints {
     /// Clients are at work since then.
     pub fn begin(&mut self, began: SystemTime) {
         self.began = Some(began);
@@ -98,14 +98,14 @@ impl Place {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn of(properties: &Properties) -> Result<Self, Refusal> {
+    pub fn of(properties: &Properties) -> Result<Self, YcsbRefusal> {
         let path = properties.get("measurement.raw.output_file");
         let Some(path) = path.filter(|path| !path.is_empty()) else {
             return Ok(Self { file: None });
         };
         let file = OpenOptions::new().create(true).append(true).open(path);
         let file = file.map_err(|e| {
-            Refusal::impossible(format!(
+            YcsbRefusal::impossible(format!(
                 "measurement.raw.output_file: could not open {path}: {e}"
             ))
         })?;
@@ -144,7 +144,7 @@ pub fn summary(name: &str, points: &[Point], is_whole: bool) -> Vec<Line> {
     let line = |measurement: String, value| Line::new(name, measurement, value);
     let mut lines = vec![line(
         "Total Operations".to_owned(),
-        Value::Whole(count as u64),
+        ExportValue::Whole(count as u64),
     )];
     if !is_whole || count == 0 {
         return lines;
@@ -154,11 +154,12 @@ pub fn summary(name: &str, points: &[Point], is_whole: bool) -> Vec<Line> {
     let sum_us: u64 = sorted.iter().sum();
     lines.push(line(
         "Below is a summary of latency in microseconds:".to_owned(),
-        Value::None,
+        ExportValue::None,
     ));
     let average_us = sum_us as f64 / count as f64;
-    lines.push(line("Average".to_owned(), Value::Real(average_us)));
-    let at = |share: f64| Value::Whole(sorted[((count as f64 * share) as usize).min(count - 1)]);
+    lines.push(line("Average".to_owned(), ExportValue::Real(average_us)));
+    let at =
+        |share: f64| ExportValue::Whole(sorted[((count as f64 * share) as usize).min(count - 1)]);
     lines.push(line("Min".to_owned(), at(0.0)));
     lines.push(line("Max".to_owned(), at(1.0)));
     let percentiles = PERCENTILES.iter();
@@ -187,8 +188,8 @@ mod tests {
         }
     }
 
-    fn points() -> Points {
-        let mut points = Points::default();
+    fn points() -> RawPoints {
+        let mut points = RawPoints::default();
         points.begin(UNIX_EPOCH + std::time::Duration::from_secs(1));
         let missing = Outcome::Failed(Failure::RowMissing);
         let interrupted = Outcome::Failed(Failure::Interrupted);

@@ -9,7 +9,7 @@ use super::figures::Named;
 
 /// Latencies of an interval, as far as an average needs them.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct SeriesSum {
     count: u64,
     sum_us: u64,
 }
@@ -17,10 +17,10 @@ struct Sum {
 /// By name and start of the interval in milliseconds.
 #[derive(Debug, Default)]
 pub struct Series {
-    sums: BTreeMap<String, BTreeMap<u64, [Sum; 2]>>,
+    sums: BTreeMap<String, BTreeMap<u64, [SeriesSum; 2]>>,
 }
 
-impl Sum {
+impl SeriesSum {
     fn add(&mut self, latencies: &Latencies) {
         self.count += latencies.count();
         self.sum_us += latencies.sum_us();

@@ -9,29 +9,29 @@ use pgdyno_output::remark;
 use time::OffsetDateTime;
 
 use super::figures::{CLEANUP, Errors, Figures, Named, order};
-use super::forms::Forms;
+use super::forms::JavaForms;
 use super::hdr_files::HdrFiles;
 use super::numbers::two_digits;
-use super::raw::Points;
+use super::raw::RawPoints;
 use super::series::Series;
-use super::{Since, since};
-use crate::Refusal;
-use crate::command::Command;
+use super::{RunStart, since};
+use crate::YcsbRefusal;
+use crate::command::YcsbCommand;
 use crate::operations::{self, Kind, Operations};
 use crate::plan::Plan;
 
 /// Prints a line each interval, when it is asked for.
-pub struct Status {
+pub struct JavaStatus {
     is_on: bool,
     label: String,
     every_s: u64,
-    since: Since,
-    forms: Forms,
+    since: RunStart,
+    forms: JavaForms,
     errors: Errors,
     /// Averages over time, for the results.
     pub series: Series,
     /// Each operation, for the results.
-    pub points: Points,
+    pub points: RawPoints,
     hdr_files: Option<HdrFiles>,
     /// The kinds of the run's scripts.
     pub kinds: Vec<Option<Kind>>,
@@ -46,12 +46,12 @@ pub struct Status {
     done_before: u64,
 }
 
-impl Status {
+impl JavaStatus {
     /// Nothing is done yet.
     ///
     /// # Errors
     /// A property that is no number.
-    pub fn new(command: &Command, plan: &Plan, forms: Forms) -> Result<Self, Refusal> {
+    pub fn new(command: &YcsbCommand, plan: &Plan, forms: JavaForms) -> Result<Self, YcsbRefusal> {
         let properties = &command.properties;
         let seconds = properties.count("maxexecutiontime")?;
         let hdr_files = HdrFiles::of(properties, &forms, since(command)?)?;
@@ -63,7 +63,7 @@ impl Status {
             forms,
             errors: Errors::of(properties),
             series: Series::default(),
-            points: Points::default(),
+            points: RawPoints::default(),
             hdr_files,
             kinds: Vec::new(),
             todo: plan.operations,
@@ -197,7 +197,7 @@ fn time(now: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}:{ms:03}")
 }
 
-impl<O> Observer<O> for Status {
+impl<O> Observer<O> for JavaStatus {
     fn begun(&mut self, started: SystemTime) {
         self.points.begin(started);
         if let Some(files) = &mut self.hdr_files {
@@ -257,16 +257,16 @@ mod tests {
     use crate::properties::Properties;
     use std::time::{Duration, UNIX_EPOCH};
 
-    fn status() -> Status {
-        Status {
+    fn status() -> JavaStatus {
+        JavaStatus {
             is_on: true,
             label: "mine ".to_owned(),
             every_s: 1,
-            since: Since::Both,
-            forms: Forms::of(&Properties::default()).unwrap(),
+            since: RunStart::Both,
+            forms: JavaForms::of(&Properties::default()).unwrap(),
             errors: Errors::default(),
             series: Series::default(),
-            points: Points::default(),
+            points: RawPoints::default(),
             hdr_files: None,
             kinds: vec![Some(Kind::Read)],
             todo: Some(1_000_000),
@@ -304,7 +304,7 @@ mod tests {
                  completion in 2 hours 3 minutes [READ: {part}[Intended-READ: {part}"
             )
         );
-        (status.todo, status.since) = (Some(135), Since::Start);
+        (status.todo, status.since) = (Some(135), RunStart::Start);
         assert!(status.line(now, &Named::new()).ends_with(
             "current ops/sec; [READ: Count=0, Max=0, Min=0, Avg=0, 50=0, 90=0, 99=0, 99.9=0, 99.99=0] "
         ));
