@@ -90,7 +90,7 @@ pub fn open(
     write_sessions(&folder, &conf, recording)?;
     if is_text {
         let elapsed = Duration::from_micros(recording.measured.elapsed_us);
-        let its_lines = tail(&conf, ran.outcome.accounting.as_ref(), elapsed);
+        let its_lines = tail(&conf, ran.outcome.findings.get().as_ref(), elapsed);
         write_answer(format_args!("{its_lines}\n"))?;
         if let (_, Some(why)) = verdict(recording) {
             write_answer(format_args!("NOT VALID: {why}; the run was incomplete\n\n"))?;

@@ -14,6 +14,7 @@ pub mod client_bound;
 pub mod document;
 pub mod event;
 mod fact;
+pub mod findings;
 #[cfg(test)]
 mod json_reference;
 pub mod note;
@@ -29,6 +30,7 @@ mod state;
 mod typescript;
 
 pub use fact::Fact;
+pub use findings::{Finding, Findings};
 pub use note::{Note, NoteOfTrials, Severity};
 pub use observer::{Observer, Observers};
 pub use outcome::Outcome;

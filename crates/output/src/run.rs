@@ -2,7 +2,7 @@
 
 use pgdyno_drive::Control;
 use pgdyno_measurement::{End, Level, Message};
-use pgdyno_model::document::WholeTrial;
+use pgdyno_model::document::{DataCheck, Disturbed, WholeTrial};
 use pgdyno_model::{Observer, Observers, Outcome};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_report::summary::Detail;
@@ -139,8 +139,8 @@ impl Ran {
 
     /// Whether something that must hold of the data did not.
     fn has_failed_check(&self) -> bool {
-        let mut checks = self.outcome.checks.iter();
-        checks.any(|check| check.held == Some(false))
+        let checks: Option<Vec<DataCheck>> = self.outcome.findings.get();
+        checks.is_some_and(|checks| checks.iter().any(|check| check.held == Some(false)))
     }
 
     /// What the run came to, whether or not it could be kept.
@@ -164,7 +164,7 @@ impl Ran {
 
     /// Whether a command that was to disturb it failed.
     fn is_badly_disturbed(&self) -> bool {
-        let disturbed = self.outcome.disturbed.as_ref();
+        let disturbed: Option<Disturbed> = self.outcome.findings.get();
         disturbed.is_some_and(|it| !it.troubles().is_empty())
     }
 

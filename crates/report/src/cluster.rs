@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::table::Table;
 use pgdyno_model::document::{
-    Cluster, Endpoint, Facts, Member, Node, Placed, Placement, Reached, Replication, Standby,
-    TablePlacement,
+    Cluster, ClusterAfter, Endpoint, Facts, Member, Node, Placed, Placement, Reached, Replication,
+    Standby, TablePlacement,
 };
 use pgdyno_model::{Fact, Outcome};
 use pgdyno_spec::text as figures;
@@ -14,7 +14,8 @@ use pgdyno_spec::text as figures;
 /// The cluster of this trial; `None` where there is but one node.
 pub fn of(outcome: &Outcome) -> Option<Cluster> {
     let facts = &outcome.facts;
-    let after = outcome.cluster_after.as_ref();
+    let after: Option<ClusterAfter> = outcome.findings.get();
+    let after = after.as_ref();
     let nodes_after = after.and_then(|after| after.nodes.known());
     let streaming_after = after.and_then(|after| after.replication.known());
     let mut nodes = match facts.nodes.known().filter(|nodes| nodes.len() > 1) {
@@ -377,7 +378,7 @@ fn condition(member: &Member) -> Option<String> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use pgdyno_model::document::{ClusterAfter, RoundTrip};
+    use pgdyno_model::document::RoundTrip;
     use pgdyno_store::{Store, example};
 
     fn outcome() -> Outcome {
@@ -439,7 +440,7 @@ pub(crate) mod tests {
         outcome.facts.nodes = Fact::Known(nodes(true));
         outcome.facts.placement = Fact::Known(placement(&[("1", 2), ("3", 2)]));
         outcome.facts.reached = vec![reached("lb:26257", "2", None)];
-        outcome.cluster_after = Some(ClusterAfter {
+        outcome.findings.put(&ClusterAfter {
             nodes: Fact::Known(nodes(false)),
             placement: Fact::Known(placement(&[("1", 3), ("2", 1)])),
             replication: Fact::Unknown("CockroachDB has no standbys".to_owned()),
@@ -490,7 +491,7 @@ pub(crate) mod tests {
         let mut outcome = outcome();
         three_nodes(&mut outcome);
         let gone = || "no endpoint answers".to_owned();
-        outcome.cluster_after = Some(ClusterAfter {
+        outcome.findings.put(&ClusterAfter {
             nodes: Fact::Unknown(gone()),
             placement: Fact::Unknown(gone()),
             replication: Fact::Unknown(gone()),

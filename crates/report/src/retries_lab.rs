@@ -17,12 +17,12 @@ use pgdyno_stats::{Bootstrap, Sample, Summary};
 use serde_json::Value;
 
 use super::over::Over;
-use pgdyno_model::document::Facts;
 use pgdyno_model::document::retries_lab::{
     LabForm, LabGoodput, LabPoint, LabRepeat, LabTarget, LabTrial, RetriesLab,
 };
+use pgdyno_model::document::{Facts, ServerCounters};
 use pgdyno_model::event::Finished;
-use pgdyno_model::{Observer, Outcome, State};
+use pgdyno_model::{Fact, Observer, Outcome, State};
 use pgdyno_spec::Failure;
 
 /// Grows when a field changes its meaning or goes.
@@ -117,7 +117,9 @@ impl Results {
         form.total += all.counts.total();
         form.failed += all.counts.failed_total();
         form.work.merge(&all.work);
-        if let Some(restarts) = outcome.server_counters.known().and_then(|c| c.restarts) {
+        let counters: Option<Fact<ServerCounters>> = outcome.findings.get();
+        let counters = counters.as_ref().and_then(Fact::known);
+        if let Some(restarts) = counters.and_then(|counters| counters.restarts) {
             let unknown = restarts.saturating_sub(all.work.lost_tries);
             *form.server_restarts.get_or_insert(0) += unknown;
         }

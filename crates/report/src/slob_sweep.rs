@@ -57,7 +57,7 @@ impl Results {
             None => point.failed += 1,
             Some(outcome) => {
                 point.numbers.extend(over.number);
-                point.accounts.extend(outcome.accounting.clone());
+                point.accounts.extend(outcome.findings.get());
                 for units in &outcome.recording.measured.all().units {
                     point.units.merge(&units.latencies);
                 }

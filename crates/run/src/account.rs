@@ -53,7 +53,7 @@ pub fn of(
         outcome
             .notes
             .sort_by_key(|note| std::cmp::Reverse(note.severity));
-        outcome.accounting = Some(accounting);
+        outcome.findings.put(&accounting);
     }
     Ok(outcome)
 }

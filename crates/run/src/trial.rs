@@ -33,7 +33,8 @@ use pgdyno_database::{cluster, counters, reach, trouble};
 
 use pgdyno_model::event::Title;
 
-use pgdyno_model::{Fact, Observer, Observers, Outcome};
+use pgdyno_model::document::ServerCounters;
+use pgdyno_model::{Fact, Findings, Observer, Observers, Outcome};
 use pgdyno_observe::cluster::{AddEndpoint, Joining, PlainRead};
 use pgdyno_observe::host::ThreadLags;
 use pgdyno_observe::{Instrument, IsStopping, Scene};
@@ -133,17 +134,21 @@ impl Trial {
                 receipts.ask(prepared, &outcome.recording)
             };
             outcome.notes.splice(..0, validity::truth(&truth));
-            outcome.truth = Some(truth);
+            outcome.findings.put(&truth);
         }
         let recording = &outcome.recording;
         let all_went_well = recording.reasons.is_empty()
             && recording.warmup.is_none()
             && recording.clients.aborted == 0;
-        outcome.server_counters = counters.after(dialect, all_went_well);
-        outcome.isolation = isolation::of_trial(prepared, &outcome);
+        let counters = counters.after(dialect, all_went_well);
+        outcome.findings.put(&counters);
+        if let Some(checked) = isolation::of_trial(prepared, &outcome) {
+            outcome.findings.put(&checked);
+        }
         if let Some(checks) = checks {
-            outcome.checks = checks.end(prepared, control);
-            outcome.notes.extend(checks::notes(&outcome.checks));
+            let checks = checks.end(prepared, control);
+            outcome.notes.extend(checks::notes(&checks));
+            outcome.findings.put(&checks);
             outcome
                 .notes
                 .sort_by_key(|note| std::cmp::Reverse(note.severity));
@@ -259,8 +264,15 @@ impl Trial {
         notes.splice(..0, disturbed.iter().flat_map(validity::disturbed));
         notes.extend(via);
         notes.extend(history::end(&drive, prepared, control, &mut recording));
-        let figures = prepared.figures(&recording);
-        let key_skew = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
+        let mut findings = Findings::default();
+        findings.put(&prepared.figures(&recording));
+        findings.put(&Fact::<ServerCounters>::Unknown("not requested".to_owned()));
+        let seed = self.spec.seed.unwrap_or_default();
+        key_skew::by(prepared, &recording, seed).map(|it| findings.put(&it));
+        cluster_after.map(|it| findings.put(&it));
+        staleness.map(|it| findings.put(&it));
+        disturbed.map(|it| findings.put(&it));
+        warmup_ended.map(|it| findings.put(&it));
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
             pack_sha256: prepared
@@ -272,19 +284,9 @@ impl Trial {
             target: prepared.target.title.clone(),
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),
-            cluster_after,
-            server_counters: Fact::Unknown("not requested".to_owned()),
-            truth: None,
-            staleness,
-            isolation: None,
             host,
             recording,
-            key_skew,
-            accounting: None,
-            disturbed,
-            checks: Vec::new(),
-            figures,
-            warmup_ended,
+            findings,
             observed,
             generators: None,
             notes,

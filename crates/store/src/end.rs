@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::packed::whole;
 use super::{
-    Store, as_json, client_time, endpoints, engine, happening, packed, seconds, slots, stalls,
-    warmup, worst,
+    Store, client_time, endpoints, engine, findings, happening, packed, seconds, slots, stalls,
+    worst,
 };
 use pgdyno_model::{Note, Outcome, State};
 use pgdyno_spec::{
@@ -44,14 +44,10 @@ impl Store {
         let notes: Vec<&Note> = outcome.notes.iter().chain(&also).collect();
         let notes = json!(notes).to_string();
         columns.push(("notes".to_owned(), Value::Text(notes)));
-        let counters = json!(outcome.server_counters).to_string();
-        columns.push(("server_counters".to_owned(), Value::Text(counters)));
-        let after = outcome.cluster_after.as_ref();
-        let after = after.map_or(Value::Null, |after| Value::Text(json!(after).to_string()));
-        columns.push(("cluster_after".to_owned(), after));
-        let truth = outcome.truth.as_ref();
-        let truth = truth.map_or(Value::Null, |truth| Value::Text(json!(truth).to_string()));
-        columns.push(("truth".to_owned(), truth));
+        // The view of trials has these as columns.
+        let of_view = outcome.findings.iter();
+        let of_view = of_view.filter(|(name, _)| findings::COLUMNS.contains(name));
+        columns.extend(of_view.map(|(name, it)| (name.to_owned(), Value::Text(it.to_string()))));
         let cpu_us = outcome.observed.cpu_us.map_or(Value::Null, whole);
         columns.push(("observers_cpu_us".to_owned(), cpu_us));
         let generators = outcome.generators.as_ref();
@@ -60,32 +56,7 @@ impl Store {
         columns.extend(ending(state, reason.as_deref(), SystemTime::now()));
         self.durably(|connection| {
             insert(connection, number, columns.clone())?;
-            if let Some(ended) = &outcome.warmup_ended {
-                let phase = recording.warmup.as_ref();
-                let elapsed_us = phase.map_or(0, |phase| phase.elapsed_us);
-                warmup::ended(connection, number, elapsed_us, ended)?;
-            }
-            if let Some(it) = &outcome.accounting {
-                as_json::write(connection, number, it.elapsed_us, as_json::ACCOUNTING, it)?;
-            }
-            if let Some(it) = &outcome.disturbed {
-                as_json::write(connection, number, it.due_us, as_json::DISTURBED, it)?;
-            }
-            if let Some(key_skew) = &outcome.key_skew {
-                as_json::write(connection, number, 0, as_json::KEY_SKEW, key_skew)?;
-            }
-            if !outcome.checks.is_empty() {
-                as_json::write(connection, number, 0, as_json::CHECKS, &outcome.checks)?;
-            }
-            if let Some(staleness) = &outcome.staleness {
-                as_json::write(connection, number, 0, as_json::STALENESS, staleness)?;
-            }
-            if let Some(it) = &outcome.isolation {
-                as_json::write(connection, number, 0, as_json::ISOLATION, it)?;
-            }
-            if !outcome.figures.is_empty() {
-                as_json::write(connection, number, 0, as_json::FIGURES, &outcome.figures)?;
-            }
+            findings::write(connection, number, &outcome.findings)?;
             statements(connection, number, recording)?;
             reasons(connection, number, recording)?;
             connecting(connection, number, recording)?;

@@ -11,7 +11,6 @@
 //! Not for: figures over several trials (plan), how anything looks (report).
 
 mod analysis;
-mod as_json;
 mod begin;
 mod bulk;
 mod client_time;
@@ -22,6 +21,7 @@ mod end;
 mod endpoints;
 mod engine;
 mod exchange;
+mod findings;
 mod foreign;
 mod happened;
 mod happening;
@@ -53,7 +53,6 @@ mod thin;
 mod totals;
 mod trials;
 mod units;
-mod warmup;
 mod worst;
 mod writer;
 

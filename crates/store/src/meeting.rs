@@ -204,12 +204,18 @@ impl Rendezvous for Store {
     fn copy_observed(&self, from: i64, to: i64) -> Result<(), Failure> {
         let copied = self.db.transaction(|db| {
             for table in OBSERVED.map(ddl::of) {
+                // Findings without an instrument are of the part, not of the server.
+                let by_instrument = if table.name == "finding" {
+                    "AND instrument >= 0"
+                } else {
+                    ""
+                };
                 // The trial is their first column.
                 let (names, name) = (table.names(), table.name);
                 let read = names.replacen("trial", "CAST(? AS bigint)", 1);
                 let sql = format!(
                     "INSERT INTO {name} ({names}) SELECT {read} FROM {name} WHERE trial = ? \
-                     ON CONFLICT DO NOTHING"
+                     {by_instrument} ON CONFLICT DO NOTHING"
                 );
                 db.execute(&sql, [to, from])?;
             }

@@ -6,7 +6,7 @@ use pgdyno_model::observed::Observed;
 use pgdyno_model::{Note, State};
 use pgdyno_spec::Failure;
 
-use super::{Store, endpoints, observed, seconds, warmup};
+use super::{Store, endpoints, findings, observed, seconds};
 use crate::db::{self, Error};
 
 impl Store {
@@ -75,7 +75,7 @@ impl Store {
             measured_from_us,
             state: State::from_name(&state).ok_or_else(|| unreadable("state"))?,
             notes,
-            warmup_ended: warmup::read(&self.db, number)?,
+            findings: findings::read(&self.db, number)?,
             events: endpoints::events(&self.db, number)?,
         })
     }

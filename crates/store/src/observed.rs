@@ -212,7 +212,7 @@ pub fn read_after(connection: &Db, number: i64, after_us: Option<i64>) -> db::Re
         facts: all(
             connection,
             number,
-            "SELECT instrument, name, value FROM finding f WHERE trial = ? AND NOT EXISTS \
+            "SELECT instrument, name, value FROM finding f WHERE trial = ? AND instrument >= 0 AND NOT EXISTS \
              (SELECT 1 FROM finding l WHERE l.trial = f.trial AND l.instrument = f.instrument \
              AND l.name = f.name AND l.told > f.told) ORDER BY instrument, name",
             |row| Ok((row.get(0)?, row.get(1)?, json::<Value>(row, 2)?)),

@@ -11,12 +11,12 @@ use pgdyno_spec::ErrorClass;
 use serde::de::DeserializeOwned;
 
 use crate::db::{self, At, Error, Optional, Row};
-use pgdyno_model::{Fact, Note, Outcome, State};
+use pgdyno_model::{Findings, Note, Outcome, State};
 use pgdyno_spec::{Failure, TrialSpec};
 
 use super::{
-    Store, as_json, client_time, endpoints, engine, observed, packed, seconds, slots, stalls,
-    texts, units, warmup, worst,
+    Store, client_time, endpoints, engine, findings, observed, packed, seconds, slots, stalls,
+    texts, units, worst,
 };
 use pgdyno_model::document::{Generators, TargetKind};
 use pgdyno_model::notebook::BROKEN_INVARIANT;
@@ -62,14 +62,7 @@ impl Store {
     fn read_outcome(&self, number: i64) -> db::Result<Outcome> {
         texts::check(&self.db, number)?;
         let recording = self.recording(number)?;
-        let warmup_ended = warmup::read(&self.db, number)?;
-        let key_skew = as_json::read(&self.db, number, as_json::KEY_SKEW)?;
-        let accounting = as_json::read(&self.db, number, as_json::ACCOUNTING)?;
-        let disturbed = as_json::read(&self.db, number, as_json::DISTURBED)?;
-        let checks = as_json::read(&self.db, number, as_json::CHECKS)?.unwrap_or_default();
-        let figures = as_json::read(&self.db, number, as_json::FIGURES)?.unwrap_or_default();
-        let staleness = as_json::read(&self.db, number, as_json::STALENESS)?;
-        let isolation = as_json::read(&self.db, number, as_json::ISOLATION)?;
+        let findings = findings::read(&self.db, number)?;
         let observed = observed::read(&self.db, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
@@ -78,14 +71,7 @@ impl Store {
         let generators = outcome.generators.clone();
         let generators = generators.map(|all| self.numbered(number, all));
         Ok(Outcome {
-            key_skew,
-            accounting,
-            disturbed,
-            checks,
-            figures,
-            staleness,
-            isolation,
-            warmup_ended,
+            findings,
             observed,
             generators: generators.transpose()?,
             ..outcome
@@ -304,28 +290,9 @@ fn outcome(row: &Row<'_>, recording: Recording) -> db::Result<Outcome> {
             _ => TargetKind::Named,
         },
         facts: json(row, "facts")?,
-        cluster_after: match row.get::<Option<String>>("cluster_after")? {
-            Some(_) => Some(json(row, "cluster_after")?),
-            None => None,
-        },
-        server_counters: match row.get::<Option<String>>("server_counters")? {
-            Some(_) => json(row, "server_counters")?,
-            None => Fact::default(),
-        },
-        truth: match row.get::<Option<String>>("truth")? {
-            Some(_) => Some(json(row, "truth")?),
-            None => None,
-        },
-        staleness: None,
-        isolation: None,
         host: json(row, "host")?,
         recording,
-        key_skew: None,
-        accounting: None,
-        disturbed: None,
-        checks: Vec::new(),
-        figures: Vec::new(),
-        warmup_ended: None,
+        findings: Findings::default(),
         observed: Observed::default(),
         generators: match row.get::<Option<String>>("generators")? {
             Some(_) => Some(json(row, "generators")?),

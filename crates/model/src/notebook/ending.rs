@@ -2,6 +2,7 @@
 
 use pgdyno_measurement::{End, Recording};
 
+use crate::document::Disturbed;
 use crate::{Outcome, State};
 
 /// What the reason of a trial begins with that a broken invariant ended.
@@ -12,7 +13,7 @@ pub const BROKEN_INVARIANT: &str = "broken invariant: ";
 pub fn state(outcome: &Outcome) -> (State, Option<String>) {
     let (state, reason) = verdict(&outcome.recording);
     let missing = outcome.generators.as_ref().and_then(|all| all.missing());
-    let disturbed = outcome.disturbed.as_ref();
+    let disturbed: Option<Disturbed> = outcome.findings.get();
     let trouble = disturbed.and_then(|it| it.troubles().into_iter().next());
     match (state, missing.or(trouble)) {
         (State::Complete, Some(why)) => (State::Partial, Some(why)),

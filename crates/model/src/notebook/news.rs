@@ -2,9 +2,8 @@
 
 use pgdyno_measurement::{Event, Second};
 
-use crate::document::WarmupEnd;
 use crate::observed::Observed;
-use crate::{Note, Outcome, State};
+use crate::{Findings, Note, Outcome, State};
 
 /// Samples of several instruments arrive in any order: so far behind the newest, all have.
 const LATE_US: i64 = 15_000_000;
@@ -38,8 +37,7 @@ pub struct News {
     /// When what is measured began, in microseconds since clients began to work; none while they warm up.
     pub measured_from_us: Option<u64>,
     pub notes: Vec<Note>,
-    /// How its warm-up ended, where that is found while it runs.
-    pub warmup_ended: Option<WarmupEnd>,
+    pub findings: Findings,
     /// What happened to connections, all of it, in order.
     pub events: Vec<Event>,
 }
@@ -89,7 +87,7 @@ impl Outcome {
 
     pub fn add_news(&mut self, news: News) {
         self.notes = news.notes;
-        self.warmup_ended = news.warmup_ended;
+        self.findings = news.findings;
         self.recording.events = news.events;
     }
 }

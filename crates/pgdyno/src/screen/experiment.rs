@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use pgdyno_model::document::Accounting;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial};
 use pgdyno_model::{Observer, Outcome};
 use pgdyno_spec::{Exit, Failure, text};
@@ -141,7 +142,7 @@ fn words(outcome: &Outcome) -> String {
         line += &format!("{percentiles} ms");
     }
     // A transaction of it is a CALL of any length.
-    if let Some(it) = &outcome.accounting
+    if let Some(it) = outcome.findings.get::<Accounting>()
         && let (Some(liops), Some(ratio)) = (it.liops(), it.hit_ratio())
     {
         line = format!(

@@ -21,7 +21,7 @@ const BIN_SLOTS: usize = 5;
 
 /// The figures of a trial; `None` where it has no slots.
 pub fn figures(outcome: &Outcome) -> Option<DisturbFigures> {
-    of_parts(outcome.disturbed.as_ref()?, &outcome.recording)
+    of_parts(&outcome.findings.get()?, &outcome.recording)
 }
 
 /// The same of what they are made of.

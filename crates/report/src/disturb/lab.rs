@@ -7,7 +7,7 @@ use pgdyno_model::document::disturb_lab::{
     DisturbEffect, DisturbInterval, DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget,
 };
 use pgdyno_model::document::phases::Phase;
-use pgdyno_model::document::{CommandRun, DisturbFigures, Metastable};
+use pgdyno_model::document::{CommandRun, DisturbFigures, Disturbed, Metastable};
 use pgdyno_model::notebook::{Notebook, TrialRow};
 use pgdyno_spec::{
     Failure, OWN,
@@ -76,7 +76,8 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
             .as_ref()
             .map_or_else(Vec::new, |it| it.troubles.clone());
         let of_trial = shown.and_then(|it| it.figures);
-        let since = outcome.disturbed.as_ref().and_then(|it| it.began_us);
+        let disturbed: Option<Disturbed> = outcome.findings.get();
+        let since = disturbed.as_ref().and_then(|it| it.began_us);
         let stalls = outcome.recording.client_stalls.iter();
         let stalls: Vec<_> = stalls
             .filter(|stall| Some(stall.start_us + stall.length_us) > since)
@@ -88,13 +89,12 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
             reason: row.reason.clone(),
             counts: of_trial.is_some() && troubles.is_empty(),
             troubles,
-            commands: outcome
-                .disturbed
+            commands: disturbed
                 .iter()
                 .flat_map(|it| &it.commands)
                 .filter_map(ran)
                 .collect(),
-            truth: outcome.truth.clone(),
+            truth: outcome.findings.get(),
             reasons: outcome.recording.reasons.iter().map(Into::into).collect(),
             endpoints: outcome.recording.endpoints.iter().map(Into::into).collect(),
             clients_stalls: stalls.len() as u64,
@@ -108,8 +108,7 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
                 .map(Into::into)
                 .collect(),
             figures: of_trial,
-            migration: outcome
-                .disturbed
+            migration: disturbed
                 .iter()
                 .flat_map(|it| &it.commands)
                 .find_map(|command| command.migration.clone()),

@@ -15,11 +15,11 @@ pub use migrate::outage_us;
 pub use text::{brief, text};
 
 use pgdyno_model::Outcome;
-use pgdyno_model::document::DisturbedTrial;
+use pgdyno_model::document::{Disturbed, DisturbedTrial};
 
 /// A disturbed trial as it is shown; `None` of others.
 pub fn document(outcome: &Outcome) -> Option<DisturbedTrial> {
-    let disturbed = outcome.disturbed.clone()?;
+    let disturbed = outcome.findings.get::<Disturbed>()?;
     Some(DisturbedTrial {
         troubles: disturbed.troubles(),
         figures: figures::figures(outcome),

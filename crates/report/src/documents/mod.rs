@@ -52,6 +52,7 @@ pub fn run(outcome: &Outcome) -> Run {
     let started = OffsetDateTime::from(recording.started).format(&Rfc3339);
     let mut measured = Phase::of(recording, &recording.measured);
     measured.judge(recording);
+    let findings = &outcome.findings;
     let cluster = cluster::of(outcome);
     let mut endpoints: Vec<Endpoint> = recording.endpoints.iter().map(Endpoint::from).collect();
     cluster::place(&mut endpoints, cluster.as_ref());
@@ -82,13 +83,13 @@ pub fn run(outcome: &Outcome) -> Run {
         measured,
         warmup: recording.warmup.as_ref().map(|warmup| Warmup {
             phase: Phase::of(recording, warmup),
-            detected: outcome.warmup_ended,
+            detected: findings.get(),
         }),
-        key_skew: outcome.key_skew,
-        accounting: outcome.accounting.as_ref().map(Accounted::from),
+        key_skew: findings.get(),
+        accounting: findings.get().as_ref().map(Accounted::from),
         disturbed: disturb::document(outcome),
-        checks: outcome.checks.clone(),
-        figures: outcome.figures.clone(),
+        checks: findings.get().unwrap_or_default(),
+        figures: findings.get().unwrap_or_default(),
         // What is asked to move is not steady.
         steadiness: if outcome.spec.moves() {
             Vec::new()
@@ -96,10 +97,10 @@ pub fn run(outcome: &Outcome) -> Run {
             Steadiness::all(recording)
         },
         reasons: recording.reasons.iter().map(Reason::from).collect(),
-        server_counters: outcome.server_counters.clone(),
-        truth: outcome.truth.clone(),
-        staleness: outcome.staleness.clone(),
-        isolation: outcome.isolation.clone(),
+        server_counters: findings.get().unwrap_or_default(),
+        truth: findings.get(),
+        staleness: findings.get(),
+        isolation: findings.get(),
         statements: ScriptStatements::all(recording),
         connections: Connections::from(&recording.connections),
         outages: Outages::from(recording),

@@ -13,7 +13,8 @@ use super::{stored, whole};
 use pgdyno_model::document::ClientCourse;
 use pgdyno_model::document::phases::PhaseFigures;
 use pgdyno_model::document::{
-    ClockReading, CommandEnd, CommandRun, Disturbed, Generator, GeneratorEnd, Generators, Truth,
+    ClockReading, CommandEnd, CommandRun, Disturbed, Generator, GeneratorEnd, Generators,
+    Staleness, Truth,
 };
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Fact, Outcome};
@@ -78,10 +79,12 @@ fn outcome() -> (Outcome, TrialRow) {
     outcome.generators = Some(generators());
     crate::cluster::tests::three_nodes(&mut outcome);
     outcome.recording.slots = Some(pgdyno_measurement::Slots::default());
-    outcome.disturbed = Some(disturbed());
-    outcome.truth = Some(Fact::Known(Truth::default()));
-    outcome.staleness = Some(Default::default());
-    outcome.isolation = Some(Fact::Known(crate::isolation::tests::broken()));
+    outcome.findings.put(&disturbed());
+    outcome.findings.put(&Fact::Known(Truth::default()));
+    outcome.findings.put(&Staleness::default());
+    outcome
+        .findings
+        .put(&Fact::Known(crate::isolation::tests::broken()));
     (outcome, store.trial(&number.to_string()).unwrap())
 }
 

@@ -1,6 +1,7 @@
 //! The trials of `pgdyno lab isolation`, from the notebook: by level, what was seen and what was not.
 
 use pgdyno_isolation::NOTHING_OVERWRITTEN;
+use pgdyno_model::document::Disturbed;
 use pgdyno_model::document::isolation::{IsolationCheck, IsolationFound, IsolationPromise};
 use pgdyno_model::document::isolation_lab::{
     IsolationCell, IsolationLab, IsolationLevel, IsolationRate, IsolationSeen, IsolationTrial,
@@ -67,14 +68,16 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<IsolationLab, Failu
         let mix = outcome.spec.mix.as_deref();
         let workload = mix.map_or_else(|| row.workload.clone(), str::to_owned);
         let steps = outcome.spec.disturb.steps();
-        let disturbed = outcome.disturbed.as_ref();
+        let disturbed = outcome.findings.get::<Disturbed>();
         tried.push(Tried {
             during: { steps.iter() }.map(|step| step.command.public()).collect(),
-            trouble: disturbed.and_then(|it| it.troubles().into_iter().next()),
+            trouble: disturbed
+                .as_ref()
+                .and_then(|it| it.troubles().into_iter().next()),
             failed_check: { outcome.notes.iter() }
                 .find(|note| note.code == CHECK_FAILED)
                 .map(|note| note.sentence.clone()),
-            ..of(row, (level, workload), outcome.isolation)
+            ..of(row, (level, workload), outcome.findings.get())
         });
     }
     finish(&mut lab, &tried);

@@ -9,6 +9,7 @@ use super::slob_sweep::document as cache_fit;
 use crate::over::Over;
 use crate::{capacity, disturb, isolation, retries_lab, slob_sweep};
 use pgdyno_diagnose::capacity::seconds_over;
+use pgdyno_model::document::Accounting;
 use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::disturb_lab::DisturbLab;
 use pgdyno_model::document::isolation_lab::IsolationLab;
@@ -168,7 +169,8 @@ impl Defined {
 fn room(outcome: &Outcome) -> Option<Room> {
     let facts = &outcome.facts;
     let is_here = facts.same_host.known().is_some_and(|here| *here);
-    let counters = outcome.accounting.as_ref()?.buffers.known()?;
+    let accounting: Accounting = outcome.findings.get()?;
+    let counters = accounting.buffers.known()?;
     Some(Room {
         shared_buffers: *facts.shared_buffers_bytes.known()?,
         block: counters.block_bytes,

@@ -27,7 +27,7 @@ use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::trouble;
 use pgdyno_diagnose::capacity::seconds_over;
-use pgdyno_model::document::TargetKind;
+use pgdyno_model::document::{Disturbed, TargetKind};
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
 use pgdyno_model::notebook::state;
 use pgdyno_model::progress::{Progress, WarningsOnly};
@@ -138,7 +138,7 @@ struct Place {
 
 /// Whether a disturbance that did what it was to do took the server away until the end of the trial.
 fn is_lost_by_disturbance(slot: &Slot, outcome: &Outcome) -> bool {
-    let disturbed = outcome.disturbed.as_ref();
+    let disturbed: Option<Disturbed> = outcome.findings.get();
     slot.point.is_disturbed()
         && outcome.recording.has_lost_server()
         && disturbed.is_some_and(|it| it.began_us.is_some() && it.troubles().is_empty())

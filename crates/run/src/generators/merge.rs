@@ -4,9 +4,10 @@ use pgdyno_drive::planted;
 use pgdyno_measurement::{End, Merge, Recording, ThreadUse};
 use pgdyno_model::client_bound::CLIENT_BOUND_SHARE;
 use pgdyno_model::document::{ClockReading, Generator, GeneratorEnd, Generators};
+use pgdyno_model::document::{ClusterAfter, DataCheck, Disturbed, ServerCounters};
 use pgdyno_model::note::Severity;
 use pgdyno_model::notebook::state;
-use pgdyno_model::{Fact, Note, Outcome, State};
+use pgdyno_model::{Fact, Finding, Findings, Note, Outcome, State};
 use pgdyno_spec::{Failure, TrialSpec, generators as shares, text};
 
 use super::company::{Company, Part, Ready, words};
@@ -15,6 +16,9 @@ use crate::{checks, key_skew, validity};
 
 /// Of so many each has its own line over time.
 const SHOWN_MAX: u32 = 32;
+
+/// Findings that one generator makes for all, or that are the same for each.
+const OF_ONE: [&str; 3] = [<Vec<DataCheck>>::NAME, Disturbed::NAME, ClusterAfter::NAME];
 
 /// What came of all parts.
 pub struct Merged {
@@ -41,12 +45,15 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
     let mut merged = sum(company, whole)?;
     let outcome = &mut merged.outcome;
     let seed = whole.seed.unwrap_or_default();
-    outcome.key_skew = key_skew::by(prepared, &outcome.recording, seed);
-    outcome.figures = prepared.figures(&outcome.recording);
+    if let Some(key_skew) = key_skew::by(prepared, &outcome.recording, seed) {
+        outcome.findings.put(&key_skew);
+    }
+    outcome.findings.put(&prepared.figures(&outcome.recording));
     let recording = Some(&outcome.recording);
     let mut notes = prepared.notes(recording, None, Some(&outcome.observed), None);
     validity::of_course(&mut notes, whole, &outcome.recording);
-    notes.extend(checks::notes(&outcome.checks));
+    let checks: Option<Vec<DataCheck>> = outcome.findings.get();
+    notes.extend(checks::notes(&checks.unwrap_or_default()));
     notes.append(&mut outcome.notes);
     outcome.notes = notes;
     Ok(merged)
@@ -58,8 +65,7 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
     let mut all = Merge::default();
     let mut list = Vec::new();
     let mut first: Option<(i64, Outcome)> = None;
-    let mut disturbed = None;
-    let mut checks = Vec::new();
+    let mut of_one = Findings::default();
     for number in 0..company.generators() {
         let share = shares::share(whole, number, company.generators())?;
         let mut row = said.row(number, shares::part(whole, &share).clients());
@@ -79,11 +85,10 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
             if company.generators() <= SHOWN_MAX {
                 row.committed_by_second = by_second(&outcome.recording);
             }
-            // One of them asks.
-            checks.append(&mut outcome.checks);
+            outcome.findings.retain(&OF_ONE);
+            of_one.extend(std::mem::take(&mut outcome.findings));
             let seen = |outcome: &Outcome| outcome.observed.series.len();
             let recording = std::mem::take(&mut outcome.recording);
-            disturbed = disturbed.or(outcome.disturbed.take());
             if first
                 .as_ref()
                 .is_none_or(|(_, first)| seen(first) < seen(&outcome))
@@ -108,22 +113,15 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
         start_uncertainty_us: None,
     };
     spread(&mut generators);
+    let uncounted = "each of several generators would count all".to_owned();
+    of_one.put(&Fact::<ServerCounters>::Unknown(uncounted));
     let mut outcome = Outcome {
         spec: TrialSpec {
             query_mode: first.spec.query_mode,
             ..whole.clone()
         },
-        server_counters: Fact::Unknown("each of several generators would count all".to_owned()),
-        truth: None,
-        staleness: None,
-        isolation: None,
         recording,
-        key_skew: None,
-        accounting: None,
-        disturbed,
-        checks,
-        figures: Vec::new(),
-        warmup_ended: None,
+        findings: of_one,
         generators: Some(generators),
         notes: Vec::new(),
         ..first

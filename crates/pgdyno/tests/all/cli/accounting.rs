@@ -150,7 +150,7 @@ fn the_sweep_finds_where_shared_buffers_ends() {
     let loaded = by_kind("text::json ->> 'loaded'", "text ->> 'loaded'");
     let kept = &format!(
         "SELECT count(*) || ' ' || (SELECT count(*) FROM event WHERE kind = 'before' AND \
-         {loaded} IS NOT NULL) FROM event WHERE kind = 'accounting'"
+         {loaded} IS NOT NULL) FROM finding WHERE name = 'accounting'"
     );
     let counts = format!("{} 1", points.len());
     ran(&mut pgdyno(&["sql", "--store", &store, kept])).expect(0, &[&counts]);

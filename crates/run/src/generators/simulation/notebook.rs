@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use pgdyno_measurement::{End, Phase, Recording, ScriptInterval, ScriptRecord, Second};
 use pgdyno_model::document::{Facts, Host, TargetKind};
 use pgdyno_model::notebook::{Ended, KeptTrial, Meeting, Offer, Rendezvous, Whose, Word};
-use pgdyno_model::{Fact, Observer, Outcome};
+use pgdyno_model::{Findings, Observer, Outcome};
 use pgdyno_spec::{Failure, TrialSpec};
 
 use super::plan::{MS, S};
@@ -126,11 +126,6 @@ pub(super) fn outcome(seconds: Vec<Second>, is_complete: bool) -> Outcome {
         target: "simulated".to_owned(),
         target_kind: TargetKind::Named,
         facts: Facts::unknown("simulated"),
-        cluster_after: None,
-        server_counters: Fact::Unknown("simulated".to_owned()),
-        truth: None,
-        staleness: None,
-        isolation: None,
         host: host(),
         recording: Recording {
             scripts: vec![ScriptRecord {
@@ -151,12 +146,7 @@ pub(super) fn outcome(seconds: Vec<Second>, is_complete: bool) -> Outcome {
             },
             ..Recording::default()
         },
-        key_skew: None,
-        accounting: None,
-        disturbed: None,
-        checks: Vec::new(),
-        figures: Vec::new(),
-        warmup_ended: None,
+        findings: Findings::default(),
         observed: Default::default(),
         generators: None,
         notes: Vec::new(),
