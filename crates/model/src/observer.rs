@@ -120,6 +120,10 @@ impl<'a, O> Observers<'a, O> {
     pub fn new<const N: usize>(observers: [&'a mut (dyn Observer<O> + 'a); N]) -> Self {
         Self(Vec::from(observers))
     }
+
+    pub fn of(observers: Vec<&'a mut (dyn Observer<O> + 'a)>) -> Self {
+        Self(observers)
+    }
 }
 
 impl<O> Observer<O> for Observers<'_, O> {

@@ -5,14 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::Control;
-use pgdyno_measurement::{DriveError, Recording};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::Recording;
 
 use super::prepare::Prepared;
+use crate::companion::{Begun, Companion, Ending, Scene};
 use crate::validity;
 use pgdyno_model::document::{Expected, NodeFigures, UnitCount};
 use pgdyno_model::observed::Observed;
-use pgdyno_model::{Fact, Observer, Observers, Outcome};
+use pgdyno_model::{Fact, Observer, Outcome};
 use pgdyno_observe::accounting::{Reader, expected};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::statements;
@@ -23,39 +24,62 @@ pub fn is_due(prepared: &Prepared) -> bool {
     pack.is_some_and(Pack::is_accounted)
 }
 
-/// What a measurement comes to, with an account of it.
-///
-/// # Errors
-/// Those of the measurement.
-pub fn of(
-    prepared: &Prepared,
-    control: &Control,
-    observer: &mut dyn Observer<Outcome>,
-    measure: impl FnOnce(&mut dyn Observer<Outcome>) -> Result<Outcome, DriveError>,
-) -> Result<Outcome, DriveError> {
-    let mut reader = Reader::new(&prepared.target, &prepared.product, &prepared.facts);
-    let mut at_barrier = AtBarrier(&mut reader);
-    // Last, so that nothing comes between its reading and the clients.
-    let mut observers = Observers::new([observer, &mut at_barrier]);
-    let mut outcome = measure(&mut observers)?;
-    let measured_us = outcome.recording.measured.elapsed_us;
-    let sessions = u64::from(outcome.spec.clients());
-    if let Some(mut accounting) = reader.after(measured_us, sessions) {
-        accounting.units = units(&outcome.recording);
-        accounting.expected = if control.is_stopping() {
+struct Account<'a> {
+    reader: Reader,
+    prepared: &'a Prepared,
+}
+
+/// Where it is due.
+pub fn begin<'a>(scene: &mut Scene<'a>) -> Begun<'a> {
+    let prepared = scene.prepared;
+    if !is_due(prepared) || scene.control.is_stopping() {
+        return Ok(None);
+    }
+    let reader = Reader::new(&prepared.target, &prepared.product, &prepared.facts);
+    Ok(Some(Box::new(Account { reader, prepared })))
+}
+
+impl Observer<Outcome> for Account<'_> {
+    /// Reads when all sessions stand.
+    fn ready(&mut self) {
+        self.reader.at_barrier();
+    }
+}
+
+impl Companion for Account<'_> {
+    /// A session hands its statistics over at its end, and the server tells what it did then: the warm-up has
+    /// sessions of its own, and the counters that are read after the trial have all of it in them.
+    fn set_up(&self, drive: &mut Drive) {
+        drive.warmup_apart = true;
+        let product = &self.prepared.product;
+        let flush = product.dialect.flush_statistics;
+        let flush = flush.filter(|(_, since)| product.known && product.is_since(*since));
+        drive.last_statement = flush.map(|(statement, _)| statement.to_owned());
+    }
+
+    /// Nothing comes between its reading and the clients.
+    fn sees_last(&self) -> bool {
+        true
+    }
+
+    fn end(mut self: Box<Self>, end: &mut Ending<'_>) {
+        let (prepared, reader) = (self.prepared, &mut self.reader);
+        let measured_us = end.recording.measured.elapsed_us;
+        let sessions = u64::from(end.scene.spec.clients());
+        let Some(mut accounting) = reader.after(measured_us, sessions) else {
+            return;
+        };
+        accounting.units = units(end.recording);
+        accounting.expected = if end.scene.control.is_stopping() {
             Fact::Unknown("the run was interrupted".to_owned())
         } else {
-            explained(&mut reader, prepared, &accounting.units)
+            explained(reader, prepared, &accounting.units)
         };
         let names = prepared.product.dialect.storage.nodes;
-        accounting.nodes = nodes(&outcome.observed, names, &outcome.recording);
-        outcome.notes.extend(validity::accounting(&accounting));
-        outcome
-            .notes
-            .sort_by_key(|note| std::cmp::Reverse(note.severity));
-        outcome.findings.put(&accounting);
+        accounting.nodes = nodes(end.observed, names, end.recording);
+        end.notes.extend(validity::accounting(&accounting));
+        end.findings.put(&accounting);
     }
-    Ok(outcome)
 }
 
 /// The measured work units, by kind; kinds without any are left out.
@@ -135,15 +159,6 @@ fn explained(reader: &mut Reader, prepared: &Prepared, units: &[UnitCount]) -> F
     match reader.session() {
         Some(session) => expected::of(session, buffers, &explain.unit, statements),
         None => unknown("there is no session to ask in"),
-    }
-}
-
-/// Reads when all sessions stand.
-struct AtBarrier<'a>(&'a mut Reader);
-
-impl<O> Observer<O> for AtBarrier<'_> {
-    fn ready(&mut self) {
-        self.0.at_barrier();
     }
 }
 

@@ -9,18 +9,20 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use pgdyno_drive::Control;
 use pgdyno_model::document::DataCheck;
-use pgdyno_model::{Note, Severity};
+use pgdyno_model::{Note, Observer, Outcome, Severity};
 use pgdyno_observe::Instrument;
 use pgdyno_session::Session;
 use pgdyno_spec::Failure;
 use pgdyno_workload::checks::{Look, MadeCheck, Wants};
 use pgdyno_workload::manifest::Moment;
 
+use crate::companion::{Begun, Companion, Ending, Scene};
 use crate::prepare::Prepared;
 
 /// The checks of a trial.
-pub struct Checks {
+struct Checks<'a> {
     all: Arc<Vec<Mutex<Asked>>>,
+    prepared: &'a Prepared,
 }
 
 /// A check, and what came of it so far.
@@ -31,12 +33,34 @@ struct Asked {
     result: DataCheck,
 }
 
-impl Checks {
-    /// Those of the pack, asked before the trial where they are to be.
-    ///
-    /// # Errors
-    /// A mistake in the pack; no connection to the server.
-    pub fn begin(prepared: &Prepared) -> Result<Self, Failure> {
+/// Those of the pack, asked before the trial where they are to be; of several generators the first one asks.
+///
+/// # Errors
+/// A mistake in the pack; no connection to the server.
+pub fn begin<'a>(scene: &mut Scene<'a>) -> Begun<'a> {
+    if scene.spec.no_checks || !scene.is_first_generator() {
+        return Ok(None);
+    }
+    Ok(Some(Box::new(Checks::new(scene.prepared)?)))
+}
+
+impl Observer<Outcome> for Checks<'_> {}
+
+impl Companion for Checks<'_> {
+    /// Asks those that are to be asked during the trial.
+    fn instrument(&self) -> Option<Box<dyn Instrument>> {
+        sampler::of(&self.all, self.prepared)
+    }
+
+    fn end(self: Box<Self>, end: &mut Ending<'_>) {
+        let checks = self.finish(end.scene.control);
+        end.notes.extend(notes(&checks));
+        end.findings.put(&checks);
+    }
+}
+
+impl<'a> Checks<'a> {
+    fn new(prepared: &'a Prepared) -> Result<Self, Failure> {
         let dialect = prepared.product.dialect.name;
         let pack = prepared.workload.pack.as_ref();
         let made = pack.map_or(Ok(Vec::new()), |pack| {
@@ -55,16 +79,13 @@ impl Checks {
         }
         Ok(Self {
             all: Arc::new(all.into_iter().map(Mutex::new).collect()),
+            prepared,
         })
     }
 
-    /// What asks those that are to be asked during the trial.
-    pub fn sampler(&self, prepared: &Prepared) -> Option<Box<dyn Instrument>> {
-        sampler::of(&self.all, prepared)
-    }
-
     /// Asks the rest, and gives what came of all.
-    pub fn end(self, prepared: &Prepared, control: &Control) -> Vec<DataCheck> {
+    fn finish(&self, control: &Control) -> Vec<DataCheck> {
+        let prepared = self.prepared;
         if self
             .all
             .iter()

@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 
 use pgdyno_drive::{Control, Drive, Live};
 use pgdyno_measurement::{End, Event, Interval, Message, RecordedHistory};
-use pgdyno_model::{Note, Severity};
-use pgdyno_spec::{Exit, Failure, QueryMode, Retry, Share, TrialSpec, Until};
+use pgdyno_model::{Note, Observer, Outcome, Severity};
+use pgdyno_spec::{Exit, Failure, QueryMode, Retry, Until};
 use pgdyno_workload::mix::WeightedScript;
 
 use super::prepare::Prepared;
-use super::{account, compile, replayed, statements_of_pack};
-use pgdyno_measurement::Recording;
+use super::{account, compile, isolation, replayed, statements_of_pack};
+use crate::companion::{Begun, Companion, Ending, Scene};
 
 /// More is not kept in memory; checking takes about three times as much.
-pub const BYTES_MAX: usize = 512 << 20;
+const BYTES_MAX: usize = 512 << 20;
 /// A deadlock or a conflict with a transaction whose client is gone.
 const TRIES_MAX: u32 = 20;
 /// Nothing waits longer for the statements before a trial.
@@ -24,13 +24,16 @@ const BEFORE_MAX: Duration = Duration::from_secs(120);
 ///
 /// # Errors
 /// The trial cannot have one; the pack's script for it fails.
-pub fn begin(
-    (spec, share): (&TrialSpec, Option<Share>),
-    prepared: &Prepared,
-    control: &Control,
-) -> Result<(), Failure> {
+pub fn begin<'a>(scene: &mut Scene<'a>) -> Begun<'a> {
+    let Scene {
+        spec,
+        share,
+        prepared,
+        control,
+        ..
+    } = *scene;
     if !spec.history {
-        return Ok(());
+        return Ok(None);
     }
     let usage = |text: &str| Failure::with(Exit::Usage, text.to_owned());
     if share.is_some() {
@@ -62,20 +65,41 @@ pub fn begin(
     let until = Instant::now() + BEFORE_MAX;
     statements_of_pack::run(prepared, control, ("before_history", file), until)?;
     // A standby that still shows what another history wrote would show what this one did not write.
-    replayed::wait(prepared, control, until)
+    replayed::wait(prepared, control, until)?;
+    Ok(Some(Box::new(Recorded)))
+}
+
+/// Transactions are recorded; what they show is checked when clients have gone.
+struct Recorded;
+
+impl Observer<Outcome> for Recorded {}
+
+impl Companion for Recorded {
+    fn set_up(&self, drive: &mut Drive) {
+        drive.history_bytes_max = Some(BYTES_MAX);
+    }
+
+    fn end(self: Box<Self>, end: &mut Ending<'_>) {
+        let (prepared, control) = (end.scene.prepared, end.scene.control);
+        let Some(history) = &mut end.recording.history else {
+            return;
+        };
+        let notes = read_every_key(end.drive, prepared, control, history);
+        let is_read_at_end = notes.is_empty();
+        let checked = isolation::of_trial(prepared, history, is_read_at_end);
+        end.notes.extend(notes);
+        end.findings.put(&checked);
+    }
 }
 
 /// Reads every key in a session of its own, by the pack's script for it; what it observes becomes part of
 /// the recording. Says what went wrong.
-pub fn end(
+fn read_every_key(
     drive: &Drive,
     prepared: &Prepared,
     control: &Control,
-    recording: &mut Recording,
+    history: &mut RecordedHistory,
 ) -> Vec<Note> {
-    let Some(history) = &mut recording.history else {
-        return Vec::new();
-    };
     if let Some(note) = cut_off(history) {
         return vec![note];
     }

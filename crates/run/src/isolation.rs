@@ -7,15 +7,16 @@ mod promise;
 
 use std::time::Instant;
 
+use pgdyno_measurement::RecordedHistory;
 use pgdyno_isolation::{
     Anomaly, Builder, Depth, Example, Format, History, KeyKind, Level, LevelVerdict, Occurrences,
     Operation, Progress, Report, Status, check, read, write,
 };
+use pgdyno_model::Fact;
 use pgdyno_model::document::isolation::{
     IsolationCheck, IsolationExample, IsolationFound, IsolationKept, IsolationLink,
     IsolationOperation, IsolationPromise, IsolationTransaction,
 };
-use pgdyno_model::{Fact, Outcome};
 use pgdyno_script::{Observation, Op, Script};
 
 use crate::prepare::Prepared;
@@ -92,21 +93,19 @@ impl Statements {
     }
 }
 
-/// Notes on a history that has no reading of all keys at its end.
-const UNREAD: [&str; 2] = ["history-unread", "history-cut-off"];
-
-/// What the history of this trial shows, where one was recorded.
-pub(crate) fn of_trial(prepared: &Prepared, outcome: &Outcome) -> Option<Fact<IsolationCheck>> {
-    let recorded = outcome.recording.history.as_ref()?;
+/// What this recorded history of a trial shows. `is_read_at_end`: every key was read when clients had ended.
+pub(crate) fn of_trial(
+    prepared: &Prepared,
+    recorded: &RecordedHistory,
+    is_read_at_end: bool,
+) -> Fact<IsolationCheck> {
     let history = match recorded.history() {
         Ok(history) => history,
         Err(error) => {
-            return Some(Fact::Unknown(format!(
-                "the recording is no history: {error}"
-            )));
+            return Fact::Unknown(format!("the recording is no history: {error}"));
         }
     };
-    let in_effect = outcome.facts.isolation.clone();
+    let in_effect = prepared.facts.isolation.clone();
     let of = Circumstances {
         promise: promise::of(prepared, &in_effect),
         in_effect,
@@ -114,13 +113,10 @@ pub(crate) fn of_trial(prepared: &Prepared, outcome: &Outcome) -> Option<Fact<Is
         not_whole: recorded
             .is_cut_off()
             .then(|| "the history is cut off: it grew too large".to_owned()),
-        is_read_at_end: !outcome
-            .notes
-            .iter()
-            .any(|note| UNREAD.contains(&&*note.code)),
+        is_read_at_end,
         statements: Statements::of(prepared.scripts.iter().map(|of| of.program.script())),
     };
-    Some(checked(&history, of, &mut |_| {}))
+    checked(&history, of, &mut |_| {})
 }
 
 fn checked(

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use pgdyno_measurement::Recording;
 use pgdyno_script::{Slot, Value};
 
+use super::companion::Ending;
 use super::dry_run::DryRun;
 use super::prepare::Prepared;
 use pgdyno_model::document::KeySkew;
@@ -20,6 +21,14 @@ const DRAWS_MAX: u64 = 1_000_000;
 
 /// The shares of so many rows are reported.
 const HOTTEST: usize = 100;
+
+/// What they came to in this trial.
+pub fn end(end: &mut Ending<'_>) {
+    let seed = end.scene.spec.seed.unwrap_or_default();
+    if let Some(key_skew) = by(end.scene.prepared, end.recording, seed) {
+        end.findings.put(&key_skew);
+    }
+}
 
 /// By the scripts that say which row they are about; `None` when none of them ran.
 pub fn by(prepared: &Prepared, recording: &Recording, seed: i64) -> Option<KeySkew> {

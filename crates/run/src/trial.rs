@@ -5,39 +5,27 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::stamps::STAMP;
 use pgdyno_drive::{Commits, Control, Drive, KeptSlots, Newcomers, Setup};
-use pgdyno_measurement::{DriveError, Event, EventKind};
+use pgdyno_measurement::DriveError;
 use pgdyno_platform::limits;
 use pgdyno_script::sysbench;
 use pgdyno_spec::{Share, Until};
 use pgdyno_wire::{Candidate, shuffle};
 
 use super::beforehand::Beforehand;
-use super::disturb::own::Doing;
-use super::disturb::{Disturbance, catalogue, surroundings};
+use super::companion::{Companions, Ending, Scene};
 use super::emitter::Emitter;
 use super::own_quota::OwnQuota;
-use super::own_sessions;
 use super::prepare::Prepared;
-use super::staleness::Probe;
-use super::truth::Receipts;
-use super::via::{Proxies, Via};
-use super::{
-    account, ceiling, checks, history, isolation, key_skew, pinning, reads, statements_of_pack,
-    validity, warmup,
-};
-use crate::checks::Checks;
+use super::{ceiling, own_sessions, pinning, reads, statements_of_pack, validity};
 use pgdyno_database::open::Target;
-use pgdyno_database::{cluster, counters, reach, trouble};
-
-use pgdyno_model::event::Title;
-
+use pgdyno_database::trouble;
 use pgdyno_model::document::ServerCounters;
+use pgdyno_model::event::Title;
 use pgdyno_model::{Fact, Findings, Observer, Observers, Outcome};
+use pgdyno_observe::IsStopping;
 use pgdyno_observe::cluster::{AddEndpoint, Joining, PlainRead};
 use pgdyno_observe::host::ThreadLags;
-use pgdyno_observe::{Instrument, IsStopping, Scene};
 use pgdyno_spec::{Exit, Failure, TrialSpec};
 
 /// How long transactions in flight may take to finish when a run is ended early; then they are
@@ -46,15 +34,6 @@ const GRACE: Duration = Duration::from_secs(1);
 /// When the asked duration is over, what is under way may take as long once more, and at least so long.
 const LATE_MIN: Duration = Duration::from_secs(10);
 
-/// What a trial has beside it: proxies, receipts, one more instrument, disturbances of pgdyno's own by the place of
-/// their steps, and a probe of staleness.
-type Beside<'a> = (
-    Proxies,
-    Option<&'a Receipts>,
-    Option<Box<dyn Instrument>>,
-    Vec<Option<Doing>>,
-    Probe,
-);
 /// However much there is to do before a warm-up, a trial does not wait longer for it.
 const BEFORE_WARMUP_MAX: Duration = Duration::from_secs(120);
 
@@ -70,17 +49,16 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Runs what was prepared.
+    /// Runs what was prepared, with all that accompanies a trial.
     ///
     /// # Errors
     /// As [`Trial::measure`], put as the user of a native verb sees it.
     pub fn run(
-        self,
+        mut self,
         prepared: &Prepared,
         control: &Control,
         observer: &mut dyn Observer<Outcome>,
     ) -> Result<Outcome, Failure> {
-        let dialect = prepared.product.dialect;
         if !self.spec.warmup.longest().is_zero() {
             let pack = prepared.workload.pack.as_ref();
             let file = pack.and_then(|pack| pack.manifest.before_warmup.as_deref());
@@ -91,123 +69,69 @@ impl Trial {
             // The last trial may have killed one of the two, and tables may have been loaded since.
             pair.make_ready().map_err(trouble::own_server)?;
         }
-        let via = self
-            .via(prepared)
-            .map_err(|error| explain(&error, prepared))?;
-        // What cannot be done is said before anything is.
-        let acts = if self.share.is_some_and(|share| share.generator > 0) {
-            Vec::new()
-        } else {
-            catalogue::acts(
-                &self.spec.disturb,
-                &catalogue::Scene::of(prepared, via.as_ref()),
-            )?
-        };
-        history::begin((&self.spec, self.share), prepared, control)?;
-        let receipts = Receipts::begin((&self.spec, self.share), prepared)?;
-        let asks = !self.spec.no_checks && self.share.is_none_or(|share| share.generator == 0);
-        let checks = asks.then(|| Checks::begin(prepared)).transpose()?;
-        let sampler = checks.as_ref().and_then(|checks| checks.sampler(prepared));
-        let mut beforehand = Beforehand::default();
-        let counters = counters::before(
-            &prepared.target,
-            &prepared.facts.reached,
-            dialect,
-            |endpoint, session| beforehand.ask(endpoint, session, prepared),
-        );
-        let marked = receipts.as_ref();
-        let probe = Probe::start((&self.spec, self.share), prepared, control)?;
-        let measured = if account::is_due(prepared) && !control.is_stopping() {
-            account::of(prepared, control, observer, |observer| {
-                let beside = (via, marked, sampler, acts, probe);
-                self.measure_with(beside, &beforehand, prepared, control, observer)
-            })
-        } else {
-            let beside = (via, marked, sampler, acts, probe);
-            self.measure_with(beside, &beforehand, prepared, control, observer)
-        };
-        let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
-        if let Some(receipts) = receipts {
-            let truth = if control.is_stopping() {
-                Fact::Unknown("the run was interrupted".to_owned())
-            } else {
-                receipts.ask(prepared, &outcome.recording)
-            };
-            outcome.notes.splice(..0, validity::truth(&truth));
-            outcome.findings.put(&truth);
-        }
-        let recording = &outcome.recording;
-        let all_went_well = recording.reasons.is_empty()
-            && recording.warmup.is_none()
-            && recording.clients.aborted == 0;
-        let counters = counters.after(dialect, all_went_well);
-        outcome.findings.put(&counters);
-        if let Some(checked) = isolation::of_trial(prepared, &outcome) {
-            outcome.findings.put(&checked);
-        }
-        if let Some(checks) = checks {
-            let checks = checks.end(prepared, control);
-            outcome.notes.extend(checks::notes(&checks));
-            outcome.findings.put(&checks);
-            outcome
-                .notes
-                .sort_by_key(|note| std::cmp::Reverse(note.severity));
-        }
-        Ok(outcome)
+        self.spec.query_mode = Some(prepared.query_mode());
+        let mut scene = self.scene(prepared, control);
+        let companions = Companions::begin(&mut scene)?;
+        let measured = self.measure_with(&scene, companions, observer);
+        measured.map_err(|error| explain(&error, prepared))
     }
 
-    /// Runs what was prepared.
+    /// Runs what was prepared, with nothing beside it.
     ///
     /// # Errors
     /// Clients that cannot connect: nothing was measured then.
     pub fn measure(
-        self,
-        prepared: &Prepared,
-        control: &Control,
-        observer: &mut dyn Observer<Outcome>,
-    ) -> Result<Outcome, DriveError> {
-        let via = self.via(prepared)?;
-        let beside = (via, None, None, Vec::new(), Probe::none());
-        self.measure_with(beside, &Beforehand::default(), prepared, control, observer)
-    }
-
-    /// The same, through proxies, with receipts, with one more instrument beside it, with disturbances of
-    /// pgdyno's own, and with a probe of staleness.
-    fn measure_with(
         mut self,
-        (via, receipts, instrument, acts, mut probe): Beside<'_>,
-        beforehand: &Beforehand,
         prepared: &Prepared,
         control: &Control,
         observer: &mut dyn Observer<Outcome>,
     ) -> Result<Outcome, DriveError> {
         self.spec.query_mode = Some(prepared.query_mode());
+        let scene = self.scene(prepared, control);
+        let mut outcome = self.measure_with(&scene, Companions::default(), observer)?;
+        let counters = Fact::<ServerCounters>::Unknown("not requested".to_owned());
+        outcome.findings.put(&counters);
+        Ok(outcome)
+    }
+
+    fn scene<'a>(&'a self, prepared: &'a Prepared, control: &'a Control) -> Scene<'a> {
+        Scene {
+            spec: &self.spec,
+            share: self.share,
+            prepared,
+            control,
+            via: None,
+            beforehand: Beforehand::default(),
+        }
+    }
+
+    fn measure_with(
+        &self,
+        scene: &Scene<'_>,
+        mut companions: Companions<'_>,
+        observer: &mut dyn Observer<Outcome>,
+    ) -> Result<Outcome, DriveError> {
+        let (prepared, control) = (scene.prepared, scene.control);
         let host = ceiling::kept::host(&self.spec);
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
-        let mut drive = self.drive(prepared, via.as_deref())?;
-        drive.receipts = receipts.and_then(|receipts| receipts.of_drive(&prepared.names));
-        drive.stamps = prepared
-            .names
-            .get(STAMP)
-            .filter(|_| self.spec.roles.client_stamps);
+        let mut drive = self.drive(prepared)?;
+        companions.set_up(&mut drive);
         let mut lags = ThreadLags::default();
-        let mut disturbance = self.disturbance(prepared, acts)?;
-        let reads = self.plain_reads(prepared);
+        let reads = self.plain_reads(scene);
         let joining = { drive.newcomers.clone() }
             .map(|newcomers| Joining::new(self.target_of_clients(prepared), adding_to(newcomers)));
         let is_stopping: IsStopping = {
             let control = control.clone();
             Arc::new(move || control.is_stopping())
         };
-        let mut instruments = self.observe.instruments(&Scene {
+        let located = scene.beforehand.located(&prepared.target);
+        let mut instruments = self.observe.instruments(&pgdyno_observe::Scene {
             target: prepared.observed.as_ref().unwrap_or(&prepared.target),
             way: &prepared.target,
             product: &prepared.product,
             facts: &prepared.facts,
-            located: beforehand
-                .located(&prepared.target)
-                .filter(|_| prepared.observed.is_none()),
+            located: located.filter(|_| prepared.observed.is_none()),
             clients: self.clients_total(),
             disks: &self.observe.spec.disk,
             lags: &lags,
@@ -216,63 +140,38 @@ impl Trial {
             joining: joining.as_ref(),
         });
         let clients = self.clients_total() as u64;
-        let crowded = own_sessions::give_way(&mut instruments, prepared, beforehand, clients);
-        instruments.extend(disturbance.instrument());
-        instruments.extend(instrument);
-        let mut watch = warmup::Watch::new(&self.spec, control);
+        let crowded =
+            own_sessions::give_way(&mut instruments, prepared, &scene.beforehand, clients);
+        instruments.extend(companions.instruments());
         let mut export = self.observe.prometheus_export.as_deref();
-        // The warm-up's end is found first, so that no other observer delays it. Then come those of
-        // the caller: the notebook before the screen. The lags of a second are left for their
-        // instrument when all others have seen it.
-        let observers = Observers::new([
-            &mut watch,
-            &mut disturbance,
-            &mut probe,
-            observer,
-            &mut export,
-            &mut lags,
-        ]);
+        // The lags of a second are left for their instrument when all others have seen it.
+        let mut observers = companions.observers(&mut *observer);
+        observers.push(&mut export);
+        observers.push(&mut lags);
+        let observers = Observers::of(observers);
         let emitter = Emitter::start(&self.title(prepared), instruments, control, observers);
         let (quota, began) = (OwnQuota::begin(), Instant::now());
         let (mut recording, observed) = emitter.run(&drive, control)?;
-        let disturbed = disturbance.end();
-        let via = via.map(|via| via.note());
-        let staleness = probe.end(&recording.endpoints);
-        let warmup_ended = watch.ended(&recording.measured);
-        let dialect = prepared.product.dialect;
-        let cluster_after = cluster::after(&prepared.target, dialect, &prepared.facts);
-        let warmup_us = recording.warmup.as_ref().map_or(0, |it| it.elapsed_us);
-        // Where nothing was asked before, as for compatible commands, there is nothing to tell from it.
-        for text in reach::replaced(&prepared.target, dialect, &prepared.facts.reached) {
-            let event = Event {
-                at_us: warmup_us + recording.measured.elapsed_us,
-                kind: EventKind::ServerReplaced,
-                text,
-            };
-            observer.event(&event);
-            recording.events.push(event);
-        }
         let held_back = quota.held_back(began.elapsed());
-        let mut notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed), held_back);
-        notes.extend(staleness.iter().flat_map(validity::staleness));
-        notes.extend(validity::server_replaced(
-            &recording,
-            !self.spec.disturb.is_empty(),
-        ));
+        let mut end = Ending {
+            scene,
+            drive: &drive,
+            recording: &mut recording,
+            observed: &observed,
+            observer,
+            findings: Findings::default(),
+            notes: Vec::new(),
+        };
+        companions.end(&mut end);
+        let Ending {
+            findings,
+            mut notes,
+            ..
+        } = end;
+        let warmup = findings.get();
+        notes.extend(prepared.notes(Some(&recording), warmup, Some(&observed), held_back));
         notes.extend(crowded);
         validity::of_course(&mut notes, &self.spec, &recording);
-        notes.splice(..0, disturbed.iter().flat_map(validity::disturbed));
-        notes.extend(via);
-        notes.extend(history::end(&drive, prepared, control, &mut recording));
-        let mut findings = Findings::default();
-        findings.put(&prepared.figures(&recording));
-        findings.put(&Fact::<ServerCounters>::Unknown("not requested".to_owned()));
-        let seed = self.spec.seed.unwrap_or_default();
-        key_skew::by(prepared, &recording, seed).map(|it| findings.put(&it));
-        cluster_after.map(|it| findings.put(&it));
-        staleness.map(|it| findings.put(&it));
-        disturbed.map(|it| findings.put(&it));
-        warmup_ended.map(|it| findings.put(&it));
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
             pack_sha256: prepared
@@ -290,14 +189,14 @@ impl Trial {
             observed,
             generators: None,
             notes,
-            spec: self.spec,
+            spec: self.spec.clone(),
         })
     }
 
     /// What may be run once more after it; of several generators the first one does that.
-    fn plain_reads(&self, prepared: &Prepared) -> Vec<PlainRead> {
-        let is_first = self.share.is_none_or(|share| share.generator == 0);
-        if is_first && prepared.product.dialect.explain.is_some() {
+    fn plain_reads(&self, scene: &Scene<'_>) -> Vec<PlainRead> {
+        let prepared = scene.prepared;
+        if scene.is_first_generator() && prepared.product.dialect.explain.is_some() {
             reads::of(
                 &prepared.scripts,
                 &prepared.names,
@@ -307,36 +206,6 @@ impl Trial {
         } else {
             Vec::new()
         }
-    }
-
-    /// The commands that disturb it: of several generators the first one runs them.
-    fn disturbance(
-        &self,
-        prepared: &Prepared,
-        acts: Vec<Option<Doing>>,
-    ) -> Result<Disturbance, DriveError> {
-        if self.share.is_some_and(|share| share.generator > 0) {
-            return Ok(Disturbance::default());
-        }
-        let environment = surroundings(&prepared.target, &prepared.facts);
-        let warmup = self.spec.warmup.longest();
-        Disturbance::start(&self.spec.disturb, warmup, environment, acts)
-            .map_err(DriveError::NoThread)
-    }
-
-    /// Its proxies, where it has some.
-    fn via(&self, prepared: &Prepared) -> Result<Proxies, DriveError> {
-        if !self.spec.via {
-            return Ok(None);
-        }
-        if self.share.is_some() {
-            let text = "--via is for one generator: each would have proxies of its own, and one of them would \
-                        be disturbed";
-            return Err(DriveError::Invalid(text.to_owned()));
-        }
-        let via = Via::start(&prepared.target);
-        let via = via.map_err(|e| DriveError::Invalid(format!("--via: {e}")))?;
-        Ok(Some(Arc::new(via)))
     }
 
     /// As observers see it before it runs.
@@ -359,8 +228,8 @@ impl Trial {
         self.share.map_or(own, |share| share.clients_total)
     }
 
-    /// The engine's part of it.
-    fn drive(&self, prepared: &Prepared, via: Option<&Via>) -> Result<Drive, DriveError> {
+    /// The engine's part of it, without what its companions set up.
+    fn drive(&self, prepared: &Prepared) -> Result<Drive, DriveError> {
         let (spec, target) = (&self.spec, &prepared.target);
         let compatible = &spec.compatible;
         if let Some(of) = spec.rate.as_ref().and_then(|rate| rate.of()) {
@@ -369,10 +238,6 @@ impl Trial {
             return Err(DriveError::Invalid(text));
         }
         let clients_go_to = self.target_of_clients(prepared);
-        let clients_go_to = match via {
-            Some(via) => via.through(clients_go_to),
-            None => clients_go_to,
-        };
         let per_client = compatible.transactions_per_client_max;
         Ok(Drive {
             roles: target
@@ -393,7 +258,7 @@ impl Trial {
             scripts: prepared.scripts.clone(),
             names: prepared.names.clone(),
             variables: self.variables(prepared),
-            last_statement: self.last_statement(prepared),
+            last_statement: None,
             errors: prepared.errors,
             query_mode: prepared.query_mode(),
             clients: spec.clients() as usize,
@@ -409,8 +274,7 @@ impl Trial {
             one_more: compatible.one_more_transaction.unwrap_or(0) as usize,
             counts_committed: compatible.counts_committed,
             warmup: spec.warmup.longest(),
-            // The server tells what a session did when it ends.
-            warmup_apart: account::is_due(prepared),
+            warmup_apart: false,
             rate: spec.rate.as_ref().map(|rate| rate.profile().clone()),
             latency_limit: spec.latency_limit,
             statement_timeout: spec.statement_timeout,
@@ -434,7 +298,7 @@ impl Trial {
             connection_per_transaction: spec.connection_per_transaction,
             receipts: None,
             stamps: None,
-            history_bytes_max: spec.history.then_some(history::BYTES_MAX),
+            history_bytes_max: None,
             commits: compatible.commits.map(|commits| Commits {
                 script: commits.script,
                 every: commits.every,
@@ -468,17 +332,6 @@ impl Trial {
             variables.push(("clients".to_owned(), Setup::Text(clients)));
         }
         variables
-    }
-
-    /// Where the storage layer is accounted for, a session hands its statistics over at its end: the
-    /// counters that are read after the trial have all of it in them then.
-    fn last_statement(&self, prepared: &Prepared) -> Option<String> {
-        if !account::is_due(prepared) {
-            return None;
-        }
-        let (statement, since) = prepared.product.dialect.flush_statistics?;
-        let is_there = prepared.product.known && prepared.product.is_since(since);
-        is_there.then(|| statement.to_owned())
     }
 
     /// The target as clients see it: what only concerns them is in their sessions alone.

@@ -9,15 +9,20 @@ use std::time::Duration;
 
 use pgdyno_database::open::Target;
 use pgdyno_database::reach::round_trip;
+use pgdyno_drive::Drive;
 use pgdyno_link::{Delay, Direction, How, Link, LinkProxy, Side, Upstream};
 use pgdyno_model::Fact;
 use pgdyno_model::note::{Note, Severity};
+use pgdyno_model::{Observer, Outcome};
 use pgdyno_platform::host;
 use pgdyno_spec::{
+    Exit, Failure,
     network::{NetworkFault, NetworkStep, Ways},
     text,
 };
-use pgdyno_wire::Addr;
+use pgdyno_wire::{Addr, Candidate};
+
+use crate::companion::{Begun, Companion, Ending, Scene};
 
 /// One of so many of the host's CPUs carries connections, up to so many threads a proxy.
 const CPUS_PER_THREAD: usize = 4;
@@ -52,7 +57,7 @@ impl Via {
     /// # Errors
     /// There are no ports or threads, or an endpoint's server is to be checked in a way that does not
     /// pass through a proxy.
-    pub fn start(target: &Target) -> io::Result<Via> {
+    fn start(target: &Target) -> io::Result<Via> {
         let threads = (host::cpus() as usize / CPUS_PER_THREAD).clamp(1, THREADS_MAX);
         let mut proxies: Vec<Proxy> = Vec::new();
         for (index, endpoint) in target.endpoints_of_all_roles().enumerate() {
@@ -86,18 +91,13 @@ impl Via {
         Ok(via)
     }
 
-    /// The same target, connected to through the proxies.
-    pub fn through(&self, mut target: Target) -> Target {
-        let of_roles = target.roles.iter_mut().flat_map(|role| &mut role.endpoints);
-        let endpoints = target.endpoints.iter_mut().chain(of_roles);
-        for candidate in endpoints.flat_map(|endpoint| &mut endpoint.candidates) {
-            let proxy = self
-                .proxies
-                .iter()
-                .find(|proxy| proxy.leads_to == candidate.addr);
+    /// Has them connect through the proxies.
+    fn lead<'c>(&self, candidates: impl IntoIterator<Item = &'c mut Candidate>) {
+        for candidate in candidates {
+            let mut proxies = self.proxies.iter();
+            let proxy = proxies.find(|proxy| proxy.leads_to == candidate.addr);
             candidate.via = proxy.map(|proxy| proxy.link.address());
         }
-        target
     }
 
     /// What a round trip through the first proxy takes longer than one without.
@@ -113,7 +113,9 @@ impl Via {
                 Fact::Unknown(why) => Err(why),
             }
         };
-        let through = self.through(target.clone());
+        let mut through = target.clone();
+        let endpoints = through.endpoints.iter_mut();
+        self.lead(endpoints.flat_map(|endpoint| &mut endpoint.candidates));
         match median(target).and_then(|direct| Ok((direct, median(&through)?))) {
             Ok((direct, via)) => Fact::Known(via.saturating_sub(direct)),
             Err(why) => Fact::Unknown(why.lines().next().unwrap_or_default().to_owned()),
@@ -121,7 +123,7 @@ impl Via {
     }
 
     /// That latencies have it in them.
-    pub fn note(&self) -> Note {
+    fn note(&self) -> Note {
         let sentence = match &self.adds_us {
             Fact::Known(us) => format!(
                 "latencies include about {} a round trip of pgdyno's proxy: it was measured when idle",
@@ -256,3 +258,38 @@ impl Via {
 
 /// The proxies of a trial, if it has any.
 pub type Proxies = Option<Arc<Via>>;
+
+/// Starts them, where the trial asks for them.
+///
+/// # Errors
+/// There are several generators; as [`Via::start`].
+pub fn begin<'a>(scene: &mut Scene<'a>) -> Begun<'a> {
+    if !scene.spec.via {
+        return Ok(None);
+    }
+    let usage = |text: String| Failure::with(Exit::Usage, text);
+    if scene.share.is_some() {
+        let text = "--via is for one generator: each would have proxies of its own, and one of them would \
+                    be disturbed";
+        return Err(usage(text.to_owned()));
+    }
+    let via = Via::start(&scene.prepared.target).map_err(|e| usage(format!("--via: {e}")))?;
+    let via = Arc::new(via);
+    scene.via = Some(Arc::clone(&via));
+    Ok(Some(Box::new(OfTrial(via))))
+}
+
+/// Disturbances share them.
+struct OfTrial(Arc<Via>);
+
+impl Observer<Outcome> for OfTrial {}
+
+impl Companion for OfTrial {
+    fn set_up(&self, drive: &mut Drive) {
+        self.0.lead(drive.endpoints.iter_mut().flatten());
+    }
+
+    fn end(self: Box<Self>, end: &mut Ending<'_>) {
+        end.notes.push(self.0.note());
+    }
+}

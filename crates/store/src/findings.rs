@@ -43,7 +43,7 @@ pub fn read(db: &Db, number: i64) -> db::Result<Findings> {
     let mut findings = Findings::default();
     let mut add = |name: &str, text: &str| {
         if let Ok(value) = serde_json::from_str::<Value>(text) {
-            findings.insert(name.replace('-', "_"), value);
+            findings.insert(name.to_owned(), value);
         }
     };
     let columns = COLUMNS.join(", ");
@@ -59,7 +59,8 @@ pub fn read(db: &Db, number: i64) -> db::Result<Findings> {
     }
     let kinds = EVENTS.map(|kind| format!("'{kind}'")).join(", ");
     let events = format!(
-        "SELECT kind, text FROM event WHERE trial = ? AND source IS NULL AND kind IN ({kinds})"
+        "SELECT replace(kind, '-', '_'), text FROM event \
+         WHERE trial = ? AND source IS NULL AND kind IN ({kinds})"
     );
     let rows = "SELECT name, value FROM finding WHERE trial = ? AND instrument = -1";
     for sql in [&*events, rows] {

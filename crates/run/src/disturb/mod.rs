@@ -18,11 +18,13 @@ use pgdyno_model::document::{CommandEnd, CommandRun, Disturbed, MigrationRun};
 use pgdyno_model::observed::Gap;
 use pgdyno_model::{Observer, Outcome};
 use pgdyno_observe::{Instrument, Readings};
-use pgdyno_spec::{DisturbSpec, OWN, Step, command::ShellCommand};
+use pgdyno_spec::{DisturbSpec, Failure, OWN, Step, command::ShellCommand};
 
 use self::own::Doing;
 use self::shell::Running;
-pub use self::surroundings::surroundings;
+use self::surroundings::surroundings;
+use crate::companion::{Begun, Companion, Ending, Scene};
+use crate::validity;
 
 /// How often commands at work are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
@@ -59,7 +61,7 @@ struct Happened {
 }
 
 impl Disturbance {
-    /// Prepares them, where something disturbs the trial. `warmup`: how long clients work before
+    /// Prepares them. `warmup`: how long clients work before
     /// measuring begins. `acts`: of each step that is pgdyno's own, by its place.
     ///
     /// # Errors
@@ -70,9 +72,6 @@ impl Disturbance {
         environment: Vec<(String, String)>,
         acts: Vec<Option<Doing>>,
     ) -> io::Result<Self> {
-        if spec.is_empty() {
-            return Ok(Self::default());
-        }
         let shared = Arc::<Shared>::default();
         let commands = Commands {
             spec: spec.clone(),
@@ -89,17 +88,6 @@ impl Disturbance {
         })
     }
 
-    /// An instrument that tells what happens as events of the trial.
-    pub fn instrument(&self) -> Option<Box<dyn Instrument>> {
-        self.thread.as_ref()?;
-        Some(Box::new(Events(Arc::clone(&self.shared))))
-    }
-
-    /// The trial is over: ends what still runs, undoes what was done, and gives what became of it.
-    pub fn end(mut self) -> Option<Disturbed> {
-        self.finish()
-    }
-
     fn finish(&mut self) -> Option<Disturbed> {
         self.shared.change(|state| state.stop = true);
         self.thread.take()?.join().ok()
@@ -109,6 +97,37 @@ impl Disturbance {
 impl Drop for Disturbance {
     fn drop(&mut self) {
         self.finish();
+    }
+}
+
+/// Starts the commands, where something disturbs the trial: of several generators the first one runs them.
+///
+/// # Errors
+/// One of pgdyno's own cannot be done there; no thread.
+pub fn begin<'a>(scene: &mut Scene<'a>) -> Begun<'a> {
+    let (spec, prepared) = (&scene.spec.disturb, scene.prepared);
+    if spec.is_empty() || !scene.is_first_generator() {
+        return Ok(None);
+    }
+    let place = catalogue::Scene::of(prepared, scene.via.as_ref());
+    let acts = catalogue::acts(spec, &place)?;
+    let environment = surroundings(&prepared.target, &prepared.facts);
+    let started = Disturbance::start(spec, scene.spec.warmup.longest(), environment, acts);
+    let started = started.map_err(|e| Failure::no_thread("for the disturbance", &e))?;
+    Ok(Some(Box::new(started)))
+}
+
+impl Companion for Disturbance {
+    fn instrument(&self) -> Option<Box<dyn Instrument>> {
+        Some(Box::new(Events(Arc::clone(&self.shared))))
+    }
+
+    /// What still runs is ended, and what was done is undone.
+    fn end(mut self: Box<Self>, end: &mut Ending<'_>) {
+        if let Some(disturbed) = self.finish() {
+            end.notes.extend(validity::disturbed(&disturbed));
+            end.findings.put(&disturbed);
+        }
     }
 }
 

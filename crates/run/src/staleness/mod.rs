@@ -15,17 +15,20 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
 use pgdyno_database::open::Endpoint;
-use pgdyno_drive::Control;
+use pgdyno_drive::Drive;
+use pgdyno_drive::stamps::STAMP;
 use pgdyno_measurement::{EndpointRecord, Interval, Latencies, StampEvent};
 use pgdyno_model::document::Staleness;
 use pgdyno_model::{Observer, Outcome};
+use pgdyno_script::Slot;
 use pgdyno_session::Session;
-use pgdyno_spec::{Exit, Failure, Share, TrialSpec};
+use pgdyno_spec::{Exit, Failure};
 
 use self::books::{Acknowledged, Books, Read, Seen, Stamp, lags};
 use self::clients::Clients;
 pub use self::clients::stamp;
-use super::prepare::Prepared;
+use crate::companion::{Begun, Companion, Ending, Scene};
+use crate::validity;
 
 /// Where stamps lie, a row for each session.
 const TABLE: &str = "pgdyno_stamps";
@@ -36,16 +39,16 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// Before a connection is tried again.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The probe of a trial, where one is asked for; it ends with [`Probe::end`], or when it is dropped.
-pub struct Probe(Option<Running>);
-
-struct Running {
+/// The probe of a trial; it ends with the trial, or when it is dropped.
+struct Probe {
     shared: Arc<Shared>,
     writer: Option<JoinHandle<Written>>,
     readers: Vec<JoinHandle<Vec<Books>>>,
     primary: Endpoint,
     interval: Duration,
     clients: Option<Clients>,
+    /// Where clients have the stamp that they write.
+    stamps: Option<Slot>,
 }
 
 struct Shared {
@@ -93,23 +96,24 @@ impl Shared {
     }
 }
 
+/// Makes the table and begins to write and read, where the trial asks for it.
+///
+/// # Errors
+/// The table is another's or cannot be made; several generators; no threads.
+pub fn begin<'a>(scene: &mut Scene<'a>) -> Begun<'a> {
+    let Some(interval) = scene.spec.roles.staleness else {
+        return Ok(None);
+    };
+    if scene.share.is_some() {
+        let text = "staleness is not measured by several generators: leave --staleness out";
+        return Err(Failure::with(Exit::Usage, text));
+    }
+    Ok(Some(Box::new(Probe::start(scene, interval)?)))
+}
+
 impl Probe {
-    /// Makes the table and begins to write and read, where the trial asks for it.
-    ///
-    /// # Errors
-    /// The table is another's or cannot be made; several generators; no threads.
-    pub fn start(
-        (spec, share): (&TrialSpec, Option<Share>),
-        prepared: &Prepared,
-        control: &Control,
-    ) -> Result<Self, Failure> {
-        let Some(interval) = spec.roles.staleness else {
-            return Ok(Self(None));
-        };
-        if share.is_some() {
-            let text = "staleness is not measured by several generators: leave --staleness out";
-            return Err(Failure::with(Exit::Usage, text));
-        }
+    fn start(scene: &Scene<'_>, interval: Duration) -> Result<Self, Failure> {
+        let (spec, prepared, control) = (scene.spec, scene.prepared, scene.control);
         let no_thread = |e: std::io::Error| Failure::no_thread("for stamps", &e);
         let target = &prepared.target;
         let dialect = prepared.product.dialect;
@@ -125,17 +129,19 @@ impl Probe {
             is_measuring: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         });
-        let mut probe = Running {
+        let mut probe = Self {
             shared: Arc::clone(&shared),
             writer: None,
             readers: Vec::new(),
             primary: primary.clone(),
             interval,
             clients: None,
+            stamps: None,
         };
         if spec.roles.client_stamps {
             let clients = Clients::start(target, dialect, spec.clients(), control);
             probe.clients = Some(clients?);
+            probe.stamps = prepared.names.get(STAMP);
         }
         let writer = Writer {
             endpoint: primary.clone(),
@@ -168,22 +174,10 @@ impl Probe {
                 probe.readers.push(spawned.map_err(no_thread)?);
             }
         }
-        Ok(Self(Some(probe)))
+        Ok(probe)
     }
 
-    /// That of a trial that does not ask for one.
-    pub fn none() -> Self {
-        Self(None)
-    }
-
-    /// The trial is over: what was seen. The table is gone afterwards.
-    pub fn end(self, servers: &[EndpointRecord]) -> Option<Staleness> {
-        self.0.map(|running| running.end(servers))
-    }
-}
-
-impl Running {
-    fn end(mut self, servers: &[EndpointRecord]) -> Staleness {
+    fn finish(&mut self, servers: &[EndpointRecord]) -> Staleness {
         self.shared.is_over.store(true, Ordering::Relaxed);
         let written = self.writer.take().and_then(|writer| writer.join().ok());
         let written = written.unwrap_or_default();
@@ -202,7 +196,20 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Companion for Probe {
+    fn set_up(&self, drive: &mut Drive) {
+        drive.stamps = self.stamps;
+    }
+
+    /// What was seen. The table is gone afterwards.
+    fn end(mut self: Box<Self>, end: &mut Ending<'_>) {
+        let staleness = self.finish(&end.recording.endpoints);
+        end.notes.extend(validity::staleness(&staleness));
+        end.findings.put(&staleness);
+    }
+}
+
+impl Drop for Probe {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
         table::drop(&self.primary, TABLE);
@@ -211,32 +218,25 @@ impl Drop for Running {
 
 impl Observer<Outcome> for Probe {
     fn begun(&mut self, _started: SystemTime) {
-        let Some(probe) = &self.0 else { return };
-        let now_us = probe.shared.now_us();
-        probe.shared.begun_us.store(now_us, Ordering::Relaxed);
+        let now_us = self.shared.now_us();
+        self.shared.begun_us.store(now_us, Ordering::Relaxed);
     }
 
     /// The first second that is not a warm-up is over: what is read from now on counts.
     fn second(&mut self, interval: &Interval) {
-        let Some(probe) = &self.0 else { return };
         if !interval.warmup {
-            probe.shared.is_measuring.store(true, Ordering::Relaxed);
+            self.shared.is_measuring.store(true, Ordering::Relaxed);
         }
     }
 
     fn stamped(&mut self, events: &[StampEvent]) {
-        if let Some(Running {
-            clients: Some(clients),
-            ..
-        }) = &mut self.0
-        {
+        if let Some(clients) = &mut self.clients {
             clients.book(events);
         }
     }
 
     fn thread_ended(&mut self, _thread: usize, _at_us: u64) {
-        let Some(probe) = &self.0 else { return };
-        probe.shared.is_measuring.store(false, Ordering::Relaxed);
+        self.shared.is_measuring.store(false, Ordering::Relaxed);
     }
 }
 

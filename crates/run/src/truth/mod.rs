@@ -11,16 +11,20 @@ use std::time::Instant;
 use pgdyno_database::admin;
 use pgdyno_database::open::Target;
 use pgdyno_database::trouble;
+use pgdyno_drive::Drive;
 use pgdyno_drive::receipts::{self, RECEIPT, Receipt};
 use pgdyno_measurement::Recording;
 use pgdyno_model::Fact;
 use pgdyno_model::document::{Sums, Truth};
-use pgdyno_script::{Names, Script};
+use pgdyno_model::{Observer, Outcome};
+use pgdyno_script::{Names, Script, Slot};
 use pgdyno_session::{Session, quote_literal};
-use pgdyno_spec::{Exit, Failure, Share, TrialSpec};
+use pgdyno_spec::{Exit, Failure};
 
 use self::reckoning::Reckoning;
 use super::prepare::Prepared;
+use crate::companion::{Begun, Companion, Ending, Scene};
+use crate::validity;
 
 /// Where receipts lie that are not in the history.
 const OWN_TABLE: &str = "pgdyno_receipts";
@@ -52,26 +56,49 @@ pub fn leave(script: Script, names: &mut Names) -> Result<Script, Failure> {
 }
 
 /// The receipts of one trial, from before it to after it.
-pub struct Receipts {
+struct Receipts {
     mark: i64,
+    /// Where scripts have them.
+    slot: Option<Slot>,
     /// The tables that they are in.
     tables: Vec<&'static str>,
     sums: Option<Fact<Vec<(String, i64)>>>,
 }
 
+/// Makes the tables ready, where the trial's transactions are to leave receipts.
+///
+/// # Errors
+/// The trial cannot have them, or the table for them is another's or cannot be made.
+pub fn begin<'a>(scene: &mut Scene<'a>) -> Begun<'a> {
+    if !scene.spec.receipts {
+        return Ok(None);
+    }
+    Ok(Some(Box::new(Receipts::new(scene)?)))
+}
+
+impl Observer<Outcome> for Receipts {}
+
+impl Companion for Receipts {
+    fn set_up(&self, drive: &mut Drive) {
+        let mark = self.mark;
+        drive.receipts = self.slot.map(|slot| receipts::Receipts { slot, mark });
+    }
+
+    fn end(self: Box<Self>, end: &mut Ending<'_>) {
+        let truth = if end.scene.control.is_stopping() {
+            Fact::Unknown("the run was interrupted".to_owned())
+        } else {
+            self.ask(end.scene.prepared, end.recording)
+        };
+        end.notes.extend(validity::truth(&truth));
+        end.findings.put(&truth);
+    }
+}
+
 impl Receipts {
-    /// Makes the tables ready, where the trial's transactions are to leave receipts.
-    ///
-    /// # Errors
-    /// The trial cannot have them, or the table for them is another's or cannot be made.
-    pub fn begin(
-        (spec, share): (&TrialSpec, Option<Share>),
-        prepared: &Prepared,
-    ) -> Result<Option<Self>, Failure> {
-        if !spec.receipts {
-            return Ok(None);
-        }
-        if share.is_some() {
+    fn new(scene: &Scene<'_>) -> Result<Self, Failure> {
+        let (spec, prepared) = (scene.spec, scene.prepared);
+        if scene.share.is_some() {
             let text = "transactions of several generators leave no receipts: each knows only the \
                         acknowledgements of its own clients";
             return Err(Failure::with(Exit::Usage, text).hint("leave --receipts out"));
@@ -98,19 +125,16 @@ impl Receipts {
             Err(why) => Fact::Unknown(why),
         });
         session.close();
-        Ok(Some(Self { mark, tables, sums }))
-    }
-
-    /// What the engine gets.
-    pub fn of_drive(&self, names: &Names) -> Option<receipts::Receipts> {
-        Some(receipts::Receipts {
-            slot: names.get(RECEIPT)?,
-            mark: self.mark,
+        Ok(Self {
+            mark,
+            slot: prepared.names.get(RECEIPT),
+            tables,
+            sums,
         })
     }
 
     /// Asks the database for them.
-    pub fn ask(self, prepared: &Prepared, recording: &Recording) -> Fact<Truth> {
+    fn ask(self, prepared: &Prepared, recording: &Recording) -> Fact<Truth> {
         let begun = Instant::now();
         let mut reckoning = Reckoning::new(self.mark, &recording.receipts);
         let answered = session(prepared).and_then(|mut session| {
