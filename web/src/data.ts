@@ -348,6 +348,8 @@ export type Run = {
   staleness?: Staleness;
   /** What its history shows, or why that is not known; left out where none was recorded. */
   isolation?: Fact<IsolationCheck>;
+  /** What else accompanied the trial and found something; left out where nothing did. */
+  findings?: Array<NamedFinding>;
   /** Times of each statement, by script. */
   statements: Array<ScriptStatements>;
   /** How long connecting took. */
@@ -2074,6 +2076,15 @@ export type IsolationLink = {
   /** The key, where it is about one. */
   key: string | null;
   why: string;
+};
+
+/** What a companion of the trial found. */
+export type NamedFinding = {
+  name: string;
+  /** The same in words. */
+  text: string;
+  /** As it was found: the ends of names are units. */
+  value: unknown;
 };
 
 /** The commands of a script. */

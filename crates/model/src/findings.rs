@@ -42,8 +42,9 @@ impl Findings {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Those that have no field of their own in the document of a trial.
+    pub fn others(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.iter().filter(|(name, _)| !WITH_FIELDS.contains(name))
     }
 
     /// Only those with these names stay.
@@ -58,6 +59,20 @@ impl Findings {
         }
     }
 }
+
+const WITH_FIELDS: [&str; 11] = [
+    Accounting::NAME,
+    <Vec<DataCheck>>::NAME,
+    ClusterAfter::NAME,
+    Disturbed::NAME,
+    <Vec<PackFigure>>::NAME,
+    <Fact<IsolationCheck>>::NAME,
+    KeySkew::NAME,
+    <Fact<ServerCounters>>::NAME,
+    Staleness::NAME,
+    <Fact<Truth>>::NAME,
+    WarmupEnd::NAME,
+];
 
 /// What the storage layer did, where the workload is about that.
 impl Finding for Accounting {

@@ -16,6 +16,7 @@ pub mod csv;
 pub mod disturb;
 pub mod documents;
 mod figures_of_pack;
+mod findings;
 pub mod first_screen;
 mod generators;
 pub mod glance;

@@ -8,8 +8,8 @@ use super::latency_table::{cells as latency_cells, heading as heading_of_latenci
 use super::table::Table;
 use super::wrap::wrapped;
 use super::{
-    accounting, budget, checks, cluster, disturb, figures_of_pack, first_screen, generators,
-    observed, phases, retries, staleness, truth, units, verdict,
+    accounting, budget, checks, cluster, disturb, figures_of_pack, findings, first_screen,
+    generators, observed, phases, retries, staleness, truth, units, verdict,
 };
 use pgdyno_model::document::{
     Counts, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Phase, Reached, Run,
@@ -145,6 +145,7 @@ fn more(trial: &Trial, width: usize) -> String {
         latencies(&run.measured, &run.stalls, width) + &within(&added(budget)),
         retries::text(run),
         run.key_skew.as_ref().map_or_else(String::new, key_skew),
+        findings::text(&run.findings),
         within(&(measured(&run.measured) + &warmup(run) + &client(run)))
             + &observed.map_or_else(String::new, observed::line),
     ];

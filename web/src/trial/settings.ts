@@ -65,6 +65,7 @@ function parts(data: TrialData): HTMLElement | null {
   if (key_skew !== undefined && key_skew !== null) rows.push(['Rows drawn', `${count(key_skew.distinct)} distinct rows in ${count(key_skew.draws)} draws${key_skew.is_sample ? ' (a sample)' : ''}; the hottest took ${percent(key_skew.hottest_share)}, the hottest hundred ${percent(key_skew.hottest_100_share)}`]);
   for (const check of data.run.checks) rows.push(['Check', `${check.name}: ${check.held === true ? 'held' : check.held === false ? `FAILED, expected ${check.expected}, found ${check.found ?? 'nothing'}` : `not known: ${check.unknown ?? 'never asked'}`} (${check.help})`]);
   for (const figure of data.run.figures ?? []) rows.push([figure.name, `${figure.value === null ? `not known: ${figure.unknown ?? 'no value'}` : `${significant(figure.value)}\u00a0${figure.unit}${figure.within === null ? '' : figure.within ? ', within its limits' : ', OUTSIDE its limits'}`} (${figure.help})`]);
+  for (const finding of data.run.findings ?? []) rows.push([finding.name.replaceAll('_', ' '), finding.text]);
   const stalls = data.run.stalls;
   if (stalls !== undefined && stalls.count > 0) rows.push(['Stalls', `${count(stalls.count)}, ${percent(stalls.share)} of the time, the longest ${timeText(stalls.longest_us)}${stalls.random_arrival === null ? '' : `; a request at a random time: mean ${timeText(stalls.random_arrival.mean_us)}, p99 ${timeText(stalls.random_arrival.p99_us)}`}`]);
   const isLive = (data.served?.live ?? null) !== null;

@@ -43,6 +43,7 @@ pub mod isolation;
 pub mod isolation_lab;
 mod latency;
 mod migration;
+mod named_finding;
 mod observed;
 mod pack_figure;
 pub mod page;
@@ -92,6 +93,7 @@ pub use migration::{
     MigrationHolder, MigrationLock, MigrationRun, MigrationStandby, MigrationStatement,
     MigrationVictim,
 };
+pub use named_finding::NamedFinding;
 pub use observed::{
     Observed, ObservedBy, ObservedEvent, ObservedGap, ObservedSeries, ObservedStatement,
 };

@@ -6,7 +6,7 @@ use super::phases::PhaseFigures;
 use super::{
     Accounted, ClientCourse, ClientCpu, Clients, Cluster, ConnectionEvent, Connections, DataCheck,
     DisturbedTrial, End, Endpoint, GeneratorShare, Generators, Host, IsolationCheck, KeySkew,
-    Observed, Outages, PackFigure, Phase, RateStep, Reason, ScriptStatements, Second,
+    NamedFinding, Observed, Outages, PackFigure, Phase, RateStep, Reason, ScriptStatements, Second,
     ServerCounters, SlowTransaction, Staleness, Stalls, Steadiness, Stored, Target, TimeBudget,
     Truth, Verdict, Warmup, Workload,
 };
@@ -83,6 +83,10 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub isolation: Option<Fact<IsolationCheck>>,
+    /// What else accompanied the trial and found something; left out where nothing did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<NamedFinding>>"))]
+    pub findings: Vec<NamedFinding>,
     /// Times of each statement, by script.
     pub statements: Vec<ScriptStatements>,
     /// How long connecting took.

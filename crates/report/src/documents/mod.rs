@@ -10,6 +10,7 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::cluster;
 use crate::disturb;
+use crate::findings;
 use pgdyno_diagnose::diagnose;
 use pgdyno_measurement::Event;
 use pgdyno_model::Outcome;
@@ -101,6 +102,7 @@ pub fn run(outcome: &Outcome) -> Run {
         truth: findings.get(),
         staleness: findings.get(),
         isolation: findings.get(),
+        findings: findings::document(findings),
         statements: ScriptStatements::all(recording),
         connections: Connections::from(&recording.connections),
         outages: Outages::from(recording),

@@ -85,6 +85,9 @@ fn outcome() -> (Outcome, TrialRow) {
     outcome
         .findings
         .put(&Fact::Known(crate::isolation::tests::broken()));
+    outcome
+        .findings
+        .insert("rounds".to_owned(), serde_json::json!(7));
     (outcome, store.trial(&number.to_string()).unwrap())
 }
 
