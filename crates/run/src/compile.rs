@@ -6,7 +6,8 @@ use pgdyno_script::{Language, Names, ScriptErrorKind, Slot};
 use pgdyno_spec::{Failure, QueryMode, Retry};
 use pgdyno_workload::mix::WeightedScript;
 
-use super::{shell, staleness, truth};
+use super::companion::{staleness, truth};
+use super::shell;
 
 /// The scripts, ready to be run, with the names of their variables.
 ///

@@ -43,7 +43,7 @@ fn commands_run_at_their_moments_and_are_undone() {
         ..spec("echo a")
     };
     let disturbed = begun(&spec, |texts| texts.lines().count() == 2)
-        .end()
+        .finish()
         .unwrap();
     let [a, b] = &disturbed.commands[..] else {
         panic!("{disturbed:?}");
@@ -68,9 +68,9 @@ fn one_that_never_ends_is_ended_with_the_trial_and_what_comes_later_is_not_run()
         at: vec!["1h true".parse().unwrap()],
         ..spec(&format!("touch {}; sleep 600", there.display()))
     };
-    let disturbance = begun(&spec, |_| true);
+    let mut disturbance = begun(&spec, |_| true);
     waits_for(&there);
-    let disturbed = disturbance.end().unwrap();
+    let disturbed = disturbance.finish().unwrap();
     let troubles = disturbed.troubles();
     assert!(troubles[0].ends_with("still ran when the trial was over, and was ended"));
     assert_eq!(troubles[1], "`true` was not run: the trial was over before");
@@ -84,7 +84,7 @@ fn a_command_is_ended_by_its_limit_or_as_asked() {
         ..spec("sleep 600")
     };
     let disturbed = begun(&limited, |texts| texts.contains("signal 15"))
-        .end()
+        .finish()
         .unwrap();
     assert_eq!(disturbed.commands[0].end, CommandEnd::TimedOut);
     assert!(disturbed.troubles()[0].contains("--command-timeout"));
@@ -93,7 +93,7 @@ fn a_command_is_ended_by_its_limit_or_as_asked() {
         ..spec("sleep 600")
     };
     let disturbed = begun(&lasting, |texts| texts.contains("signal 15"))
-        .end()
+        .finish()
         .unwrap();
     assert_eq!(disturbed.commands[0].end, CommandEnd::Ended);
     assert_eq!(disturbed.troubles(), [""; 0]);
@@ -128,11 +128,11 @@ fn what_was_done_stays_until_the_trial_is_over() {
         undo: Some(format!("touch {}", back.display()).as_str().into()),
         ..spec("true")
     };
-    let disturbance = begun(&spec, |texts| texts.contains("exit code 0"));
+    let mut disturbance = begun(&spec, |texts| texts.contains("exit code 0"));
     // Long enough for an undo that does not wait.
     thread::sleep(Duration::from_millis(100));
     assert!(!back.exists());
-    disturbance.end().unwrap();
+    disturbance.finish().unwrap();
     assert!(back.exists());
 }
 
@@ -145,10 +145,10 @@ fn a_control_runs_nothing() {
         lasting: Some(Duration::from_millis(10)),
         ..spec(&format!("touch {}", there.display()))
     };
-    let disturbance = begun(&control, |_| true);
+    let mut disturbance = begun(&control, |_| true);
     let until = Instant::now() + Duration::from_secs(1);
     assert!(!disturbance.shared.is_over_by(until));
-    let disturbed = disturbance.end().unwrap();
+    let disturbed = disturbance.finish().unwrap();
     assert!(!there.exists());
     assert_eq!(disturbed.commands, []);
     assert!(disturbed.control);

@@ -11,8 +11,9 @@ use pgdyno_model::{Fact, Finding, Findings, Note, Outcome, State};
 use pgdyno_spec::{Failure, TrialSpec, generators as shares, text};
 
 use super::company::{Company, Part, Ready, words};
+use crate::companion::{checks, key_skew};
 use crate::prepare::Prepared;
-use crate::{checks, key_skew, validity};
+use crate::validity;
 
 /// Of so many each has its own line over time.
 const SHOWN_MAX: u32 = 32;

@@ -36,8 +36,8 @@ pub(super) use sql::{UNDO_LIMIT, connect, connect_again, journal};
 
 use super::migrate;
 use super::own::{Act, Doing};
+use crate::companion::via::Via;
 use crate::prepare::Prepared;
-use crate::via::Via;
 
 /// A disturbance: what the user reads of it, and how it is made.
 #[derive(Debug, Serialize)]

@@ -12,8 +12,8 @@ use pgdyno_spec::{
 
 use super::given::lasting;
 use super::{Act, Entry, Given, Key, Kind, Made, Make, Need, Scene};
+use crate::companion::via::Via;
 use crate::disturb::own::Control;
-use crate::via::Via;
 
 const RISKS: &str = "only this trial's clients notice";
 const UNDONE: &str = "after its time; the proxies end with the trial";

@@ -4,6 +4,18 @@
 //!
 //! Not for: what is observed on request (`observe`), notes on the measurement itself (`validity.rs`).
 
+mod account;
+pub(crate) mod checks;
+mod counters;
+mod history;
+mod isolation;
+pub(crate) mod key_skew;
+mod servers_after;
+pub(crate) mod staleness;
+pub(crate) mod truth;
+pub(crate) mod via;
+mod warmup;
+
 use pgdyno_drive::{Control, Drive};
 use pgdyno_measurement::{Event, EventKind, Recording};
 use pgdyno_model::observed::Observed;
@@ -11,13 +23,10 @@ use pgdyno_model::{Findings, Note, Observer, Outcome};
 use pgdyno_observe::Instrument;
 use pgdyno_spec::{Failure, Share, TrialSpec};
 
+use self::via::Proxies;
 use crate::beforehand::Beforehand;
+use crate::disturb;
 use crate::prepare::Prepared;
-use crate::via::Proxies;
-use crate::{
-    account, checks, counters, disturb, history, key_skew, servers_after, staleness, truth, via,
-    warmup,
-};
 
 /// In the order in which they begin, see events, and end.
 const ALL: [Begin; 13] = [

@@ -9,9 +9,10 @@ use pgdyno_model::{Note, Observer, Outcome, Severity};
 use pgdyno_spec::{Exit, Failure, QueryMode, Retry, Until};
 use pgdyno_workload::mix::WeightedScript;
 
-use super::prepare::Prepared;
-use super::{account, compile, isolation, replayed, statements_of_pack};
+use super::{account, isolation};
 use crate::companion::{Begun, Companion, Ending, Scene};
+use crate::prepare::Prepared;
+use crate::{compile, replayed, statements_of_pack};
 
 /// More is not kept in memory; checking takes about three times as much.
 const BYTES_MAX: usize = 512 << 20;

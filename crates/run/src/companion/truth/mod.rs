@@ -22,8 +22,8 @@ use pgdyno_session::{Session, quote_literal};
 use pgdyno_spec::{Exit, Failure};
 
 use self::reckoning::Reckoning;
-use super::prepare::Prepared;
 use crate::companion::{Begun, Companion, Ending, Scene};
+use crate::prepare::Prepared;
 use crate::validity;
 
 /// Where receipts lie that are not in the history.

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use pgdyno_measurement::Recording;
 use pgdyno_script::{Slot, Value};
 
-use super::companion::Ending;
-use super::dry_run::DryRun;
-use super::prepare::Prepared;
+use crate::companion::Ending;
+use crate::dry_run::DryRun;
+use crate::prepare::Prepared;
 use pgdyno_model::document::KeySkew;
 
 /// So many transactions are replayed at most; a share is known to a tenth of a percent then.

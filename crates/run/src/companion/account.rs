@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use pgdyno_drive::Drive;
 use pgdyno_measurement::Recording;
 
-use super::prepare::Prepared;
 use crate::companion::{Begun, Companion, Ending, Scene};
+use crate::prepare::Prepared;
 use crate::validity;
 use pgdyno_model::document::{Expected, NodeFigures, UnitCount};
 use pgdyno_model::observed::Observed;
