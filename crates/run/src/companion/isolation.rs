@@ -7,11 +7,11 @@ mod promise;
 
 use std::time::Instant;
 
-use pgdyno_measurement::RecordedHistory;
 use pgdyno_isolation::{
     Anomaly, Builder, Depth, Example, Format, History, KeyKind, Level, LevelVerdict, Occurrences,
     Operation, Progress, Report, Status, check, read, write,
 };
+use pgdyno_measurement::RecordedHistory;
 use pgdyno_model::Fact;
 use pgdyno_model::document::isolation::{
     IsolationCheck, IsolationExample, IsolationFound, IsolationKept, IsolationLink,

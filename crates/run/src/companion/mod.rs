@@ -7,6 +7,7 @@
 mod account;
 pub(crate) mod checks;
 mod counters;
+mod heat;
 mod history;
 mod isolation;
 pub(crate) mod key_skew;
@@ -29,7 +30,7 @@ use crate::disturb;
 use crate::prepare::Prepared;
 
 /// In the order in which they begin, see events, and end.
-const ALL: [Begin; 13] = [
+const ALL: [Begin; 14] = [
     // No other observer delays the end of the warm-up.
     warmup::begin,
     via::begin,
@@ -39,6 +40,7 @@ const ALL: [Begin; 13] = [
     counters::begin,
     staleness::begin,
     account::begin,
+    heat::begin,
     |_| at_end(servers_after::cluster),
     |_| at_end(servers_after::replaced),
     truth::begin,
