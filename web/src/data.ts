@@ -2870,15 +2870,12 @@ export type ExperimentData = {
   zones?: Zones;
   /** How much load keeps the limit of p99. */
   capacity?: Capacity;
-  /** What the laboratory for retries found. */
-  retries_lab?: RetriesLab;
-  /** What the laboratory for disturbances found. */
-  disturb_lab?: DisturbLab;
-  /** What the laboratory for isolation found. */
-  isolation_lab?: IsolationLab;
-  /** Times beside what is expected of good infrastructure, a system each. */
-  calibrations?: Array<Calibration>;
-  slob?: SlobSweep;
+  /** What a laboratory shows below its answer; `null`: it is a sweep. */
+  sections: Array<DocumentSection> | null;
+  /** Whether its points are shown. */
+  has_points: boolean;
+  /** Whether its trials are shown in the order in which they ran. */
+  has_repeats: boolean;
   /** Trials that have a page of their own within this file: `#trial=NUMBER`. */
   pages?: Array<TrialData>;
   /** The version of these types. The page refuses what it does not know. */
@@ -3282,159 +3279,146 @@ export type SearchStep = {
 /** On which side of the limit a step lies. */
 export type LimitSide = "within" | "over" | "cannot-tell";
 
-/** All points, in the order in which they were first measured. */
-export type RetriesLab = {
-  /** Grows when a field changes its meaning or goes. */
-  format: number;
-  lab: string;
-  pgdyno: string;
-  exploratory: boolean;
-  /** The workload's name; `null`: no trial ended. So with `variables`, `trial` and `target`. */
-  workload: string | null;
-  /** What its clients started with. */
-  variables: { [key in string]: string } | null;
-  /** What was asked of the first trial. */
-  trial: LabTrial | null;
-  target: LabTarget | null;
-  /** One for each number of clients, isolation level, policy. */
-  points: Array<LabPoint>;
-  says: Array<string>;
-};
-
-/** What was asked of a trial. */
-export type LabTrial = {
-  /** How long it was to measure. */
-  duration_s: number | null;
-  /** Transactions of each client, instead. */
-  transactions_per_client: number | null;
-  /** The most tries of a transaction; 0: any number. */
-  max_tries: number;
-};
-
-export type LabTarget = {
+export type DocumentSection = {
+  /** Its place on the page, to which evidence links. */
+  id: string;
+  /** In the navigation of the page. */
+  link: string;
   title: string;
-  /** What is known about the server. */
-  facts: Facts;
+  /** How to read it, on the page. */
+  lead: string;
+  parts: Array<SectionPart>;
 };
 
-/** All forms under the same circumstances. */
-export type LabPoint = {
-  /** The parameters that all its forms have in common. */
-  given: Record<string, unknown>;
-  /** The isolation level that was found to be in effect. */
-  isolation: string | null;
-  forms: Array<LabForm>;
-  /** Each form's goodput beside each other's that follows it, judged together. */
-  pairs: Array<LabPair>;
-  /** What its table means, in a sentence. */
-  says: string | null;
+/** One of few sorts. */
+export type SectionPart = {
+  "sort": "text"
+} & Paragraphs | {
+  "sort": "table"
+} & FigureTable | {
+  "sort": "curve"
+} & FigureCurve | {
+  "sort": "lanes"
+} & DisturbLanes | {
+  "sort": "history"
+} & HistoryExample;
+
+/** Sentences, one below the other. `` `code` `` is between backquotes. */
+export type Paragraphs = {
+  /** Empty: none of their own. So of a table. */
+  title: string;
+  lines: Array<string>;
+  /** Whether a terminal leaves it out; so of a table. */
+  is_deep: boolean;
 };
 
-/** All trials of a form at a point. */
-export type LabForm = {
-  form: string;
-  goodput_per_s: LabGoodput | null;
-  /** The other figures of each repeat, in the order of those of goodput. */
-  repeats: Array<LabRepeat>;
-  /** Of all repeats, from the start of each transaction's first try. */
-  service: Latencies;
-  committed: number;
-  failed: number;
-  /** All transactions that were to be done. */
-  transactions: number;
-  /** Transactions that were given up. */
-  given_up: number;
-  retries: number;
-  /** Retries by the server, as transactions report or as it counts. */
-  server_retries: number;
-  retries_per_commit: number | null;
-  server_retries_per_commit: number | null;
-  /** The share of the time in tries that was spent in those that failed, 0 to 1. */
-  lost_time_share: number | null;
-  lost_statement_share: number | null;
-  /** Why trials came to nothing, each reason once. */
-  not_run: Array<string>;
+/** Figures in rows, as numbers or as bars. */
+export type FigureTable = {
+  title: string;
+  /** The first has the names of the rows. */
+  columns: Array<TableColumn>;
+  rows: Array<TableRow>;
+  /** Sentences below it. */
+  notes: Array<string>;
+  /** What the page shows of it, and of columns that are not `shown`, before it is opened; empty: it is open. */
+  fold: string;
+  is_deep: boolean;
 };
 
-/** Committed transactions a second over the repeats. */
-export type LabGoodput = {
-  median: number;
-  min: number;
-  max: number;
-  /** Of the median, from six repeats on. */
-  interval: [number, number] | null;
+export type TableColumn = {
+  /** With its unit. */
+  title: string;
+  /** How to read it, on the page: `less is better`. */
+  note: string;
+  form: ColumnForm;
+  place: ColumnPlace;
+};
+
+export type ColumnForm = "words" | "figure" | "bars" | "ratios";
+
+export type ColumnPlace = "shown" | "page" | "folded" | "deep";
+
+export type TableRow = {
+  cells: Array<TableCell>;
+  tone: Tone;
+  /** Why it has no figures, in their place; empty: it has some. */
+  missing: string;
+  /** Whether it is below the fold of the page. */
+  is_folded: boolean;
+  /** Whether the page shows its figures at a glance, below the answer. */
+  is_headline: boolean;
+};
+
+/** A figure as it is shown, and as data. */
+export type TableCell = {
+  text: string;
+  /** Below it, on the page and in Markdown. */
+  note: string;
+  tone: Tone;
+  bar: FigureBar | null;
+  /** Numbers of trials, as links of the page. */
+  trials: Array<number>;
+};
+
+export type Tone = "plain" | "strong" | "quiet" | "good" | "careful" | "bad";
+
+/** A figure over repeats, in the unit of its column. */
+export type FigureBar = {
+  value: number | null;
+  /** The ends of its interval, or the least and the greatest repeat. */
+  low: number | null;
+  high: number | null;
   repeats: Array<number>;
 };
 
-/** Figures of one repeat of a form. */
-export type LabRepeat = {
-  /** Its trial in the notebook; `null`: it is not stored. */
-  trial: number | null;
-  /** When it began among all trials of the laboratory, from 1. */
-  order: number;
-  /** Of service times; `null` with too few transactions. */
-  p99_us: number | null;
-  /** By clients; `null`: nothing was committed. */
-  retries_per_commit: number | null;
-  /** The share of the time in tries that was spent in those that failed, 0 to 1. */
-  lost_time_share: number | null;
-};
-
-/** Two forms beside each other. */
-export type LabPair = {
-  /** The one with the higher median goodput, or the first of equals. */
-  first: string;
-  second: string;
-  /**
-   * By what share the first's goodput exceeds the other's: 0.78 is 1.78 times as much; `null`: too few
-   * repeats to compare.
-   */
-  difference: number | null;
-  /** Its interval; all pairs of a point hold together. */
-  interval: [number, number] | null;
-  /** How surely the intervals hold, 0 to 1. */
-  level: number;
-  /** Which form is ahead; `null`: undecided. */
-  ahead: string | null;
-  /** Repeats that each form would need to be distinguished from the others; `null`: they have as many. */
-  needs_repeats: number | null;
-};
-
-/** All targets, in the order in which they were first measured. */
-export type DisturbLab = {
-  /** Grows when a field changes its meaning or goes. */
-  format: number;
-  /** `disturb`, or `migrate`: its targets are forms of the migration then, with the same controls. */
-  lab: string;
-  pgdyno: string;
-  /** The workload's name; `null`: no trial was begun. */
-  workload: string | null;
-  /** Clients at the same time. */
-  clients: number | null;
-  /** What was offered, in words. */
-  offered: string | null;
-  /** The commands with their moments, without secrets. */
-  commands: Array<string>;
-  undo: string | null;
-  targets: Array<DisturbTarget>;
-  /** What was found, in a sentence or two. */
-  says: Array<string>;
-};
-
-/** All trials on a target. */
-export type DisturbTarget = {
+/** Lines over the places of an axis; a terminal has its figures in a table. */
+export type FigureCurve = {
+  /** On the page. */
+  id: string;
   title: string;
-  /** The disturbed trials, in the order in which they ran. */
-  repeats: Array<DisturbRepeat>;
-  controls: Array<DisturbRepeat>;
-  /** Figures over the repeats that count. */
-  summary: Array<DisturbSummary>;
-  /** The same over the controls. */
-  controls_summary: Array<DisturbSummary>;
-  /** Whether the repeats differ from the controls. */
-  effect: DisturbEffect;
-  /** What was found here, in a sentence. */
-  says: string;
+  /** Below the title: the unit, and what else is drawn. */
+  note: string;
+  /** What runs to the right. */
+  axis: string;
+  /** Names of its places, at equal distances. */
+  places: Array<string>;
+  lines: Array<CurveLine>;
+  /** Upright lines with names. */
+  marks: Array<CurveMark>;
+  /** Of times; else from 0. */
+  is_logarithmic: boolean;
+};
+
+export type CurveLine = {
+  name: string;
+  /** Which of the page's colours. */
+  color: number;
+  places: Array<CurvePlace>;
+};
+
+export type CurvePlace = {
+  /** Its place on the axis, from 0. */
+  at: number;
+  value: number;
+  /** The ends of its interval. */
+  low: number | null;
+  high: number | null;
+  repeats: Array<number>;
+  /** What it is, in words. */
+  words: string;
+};
+
+export type CurveMark = {
+  /** On the axis; between two places where it is no whole number. */
+  at: number;
+  name: string;
+};
+
+/** What was due and served, response times, errors, endpoints and clients without service, over time. */
+export type DisturbLanes = {
+  /** Of so many repeats this is the worst one. */
+  of: number;
+  repeat: DisturbRepeat;
 };
 
 /** A trial of the laboratory. */
@@ -3485,158 +3469,12 @@ export type NamedPhase = {
   to_us: number;
 };
 
-export type DisturbSummary = {
-  /**
-   * Which: `first_error_us`, `first_success_us`, `no_service_us`, `back_us`, `worst_client_us`,
-   * `missed`, `failed`, `unknown`, `skipped`, `late`.
-   */
-  figure: string;
-  n: number;
-  /** Repeats in which it never came: those that were not back, or had no success, before the end. */
-  never: number;
-  /** Over the repeats; `null` when it never came in half of them. */
-  median: number | null;
-  /** Of those in which it came. */
-  min: number | null;
-  max: number | null;
-  /**
-   * Of the median, from six repeats on: from one of the repeats to another; its upper end is `null`
-   * where that never came.
-   */
-  interval: DisturbInterval | null;
-};
-
-/** An interval of a median between two of the figures. */
-export type DisturbInterval = {
-  low: number | null;
-  high: number | null;
-  /** How surely it holds the median, 0 to 1. */
-  level: number;
-};
-
-/** Whether disturbed repeats miss more than controls. */
-export type DisturbEffect = {
-  /** `null`: undecided. */
-  is_seen: boolean | null;
-  /** Of the rank sum test. */
-  p: number | null;
-  says: string;
-};
-
-/** All levels, in the order in which they were first measured. */
-export type IsolationLab = {
-  /** Grows when a field changes its meaning or goes. */
-  format: number;
-  lab: string;
-  pgdyno: string;
-  /** The packs whose histories were recorded. */
-  workloads: Array<string>;
-  /** Clients at the same time. */
-  clients: number | null;
-  target: string | null;
-  server: string | null;
-  /** The commands of a disturbance with their moments, without secrets. */
-  commands: Array<string>;
-  /** Where reads went, if not where writes went. */
-  reads: string | null;
-  /** Whether the levels kept what is promised; `null`: not known. */
-  is_kept: boolean | null;
-  /** What was found, the gravest first. */
-  says: Array<string>;
-  /** The kinds of anomalies: the columns of the table. */
-  anomalies: Array<IsolationColumn>;
-  /** One for each level that was asked for. */
-  levels: Array<IsolationLevel>;
-  /** Examples of what was seen: the smallest of each level and kind, forbidden ones first. */
-  examples: Array<IsolationSeen>;
-  /** The verdict's check of itself. */
-  checks: Array<IsolationSelfCheck>;
-  trials: Array<IsolationTrial>;
-};
-
-export type IsolationColumn = {
-  name: string;
+export type HistoryExample = {
+  /** What happened where, and whether that is allowed. */
   title: string;
-  /** What it is called in papers: `G2-item`; empty where it has the same name. */
-  code: string;
-  /** What happens, in a phrase. */
-  meaning: string;
-  /** What its share is of: `overlapping conflicting pairs`, `dependencies`. */
-  of: string;
-};
-
-/** What was found at a level. */
-export type IsolationLevel = {
-  /** As it was asked for: `repeatable read`. */
-  asked: string;
-  /** As the server reported it inside transactions. */
-  in_effect: Fact<string>;
-  /** The level before that is the same in effect. */
-  same_as: string | null;
-  /** What the product promises at the level in effect. */
-  promise: Fact<IsolationPromise>;
-  /** Whether it kept that; `null`: not known. */
-  is_kept: boolean | null;
-  /** What was found, in a sentence. */
-  says: string;
-  trials: Array<number>;
-  /** Tries of transactions in their histories. */
-  recorded: number;
-  /** Of them, those that took effect. */
-  committed: number;
-  /** Of them, those that did not. */
-  aborted: number;
-  /** Of them, those of which that is not known. */
-  unknown: number;
-  /** Pairs of transactions that ran at the same time and conflicted. */
-  conflicting_pairs: number;
-  /** What it came to, by pack. */
-  rates: Array<IsolationRate>;
-  /** In the order of the columns. */
-  cells: Array<IsolationCell>;
-};
-
-/** What a level came to with a pack: of wrong answers, if there were any. */
-export type IsolationRate = {
-  workload: string;
-  repeats: number;
-  /** Committed transactions a second: the median of its trials. */
-  goodput_per_s: number | null;
-  /** The least and the most. */
-  range: [number, number] | null;
-  /** Retries for each commit, over all trials. */
-  retries_per_commit: number | null;
-  /** Overlapping conflicting pairs, over all trials. */
-  conflicting_pairs: number;
-  /** Whether no anomaly was seen that the level forbids; `null`: not known. */
-  is_kept: boolean | null;
-};
-
-/** What was seen of an anomaly at a level. */
-export type IsolationCell = {
-  anomaly: string;
-  /** How often it was seen. */
-  count: number;
-  /** Whether there may be more. */
-  at_least: boolean;
-  /** Trials in which it was seen. */
-  trials: number;
-  /** Trials whose history would show it. */
-  of_trials: number;
-  /** In so many pairs of their histories it could have occurred. */
-  pairs: number;
-  /**
-   * The largest share of these in which it may occur, with 95 % confidence, if it was not seen:
-   * 1 − 0.05^(1/n).
-   */
-  at_most: number | null;
-  /**
-   * Whether what is promised forbids what was seen, or the kind as a whole where nothing was seen;
-   * `null`: it is not known what is promised.
-   */
-  forbidden: boolean | null;
-  /** Why it is not known whether it occurs, and what would tell. */
-  unknown: string | null;
+  seen: IsolationSeen;
+  /** Whether a terminal leaves it out. */
+  is_deep: boolean;
 };
 
 export type IsolationSeen = {
@@ -3653,273 +3491,6 @@ export type IsolationSeen = {
   /** The file that a replay of it is written to by default. */
   file: string;
   example: IsolationExample;
-};
-
-/** Something that must hold before a conclusion is shown. */
-export type IsolationSelfCheck = {
-  /** `null`: a limit of what is known. */
-  held: boolean | null;
-  name: string;
-  says: string;
-};
-
-export type IsolationTrial = {
-  /** Its number in the notebook. */
-  trial: number;
-  level: string;
-  workload: string;
-  /** Which repeat it is, from 1. */
-  repeat: number;
-  state: string;
-  /** Why it does not count, or what is missing of its history. */
-  reason: string | null;
-  counts: boolean;
-  goodput_per_s: number | null;
-  /** Tries of transactions in its history. */
-  recorded: number;
-  conflicting_pairs: number;
-  /** Anomalies with how often each was seen. */
-  found: Array<[string, number]>;
-  /** How long the check took. */
-  checked_ms: number;
-};
-
-/** Times of the simplest work beside what is expected of good infrastructure. */
-export type Calibration = {
-  /** Grows when a field changes its meaning or goes. */
-  format: number;
-  calibration: string;
-  uuid: string;
-  /** When it was begun, UTC. */
-  created: string;
-  target: string;
-  /** The server's product and version, for people. */
-  server: string;
-  /** What is known about the server. */
-  facts: Facts;
-  /** What was chosen of the workload's parameters, `NAME=VALUE` each. */
-  params: Array<string>;
-  /** What the workload's clients started with. */
-  variables: { [key in string]: string };
-  /** Of reads and updates together; `null`: not known. */
-  baseline: Baseline | null;
-  /** Those that were measured, in their order. */
-  lines: Array<CalibrationLine>;
-  sync: Sync;
-  /** What this host can do without a database, where it is the yardstick. */
-  host: Fact<HostSpeed>;
-  /** More clients; `null`: only one was tried. */
-  concurrency: Concurrency | null;
-};
-
-/** Whether read and update are as expected or better. */
-export type Baseline = "met" | "missed";
-
-export type CalibrationLine = {
-  line: LineOf;
-  /** Its number in the notebook. */
-  trial: number;
-  /**
-   * Where that was measured which follows; `null`: there is one endpoint, or it was measured at the
-   * first only.
-   */
-  endpoint: string | null;
-  /** Each of several endpoints: the line is that of the slowest. */
-  endpoints: Array<LineAt>;
-  count: number;
-  min_us: number | null;
-  p50_us: number | null;
-  p95_us: number | null;
-  p99_us: number | null;
-  max_us: number;
-  mean_us: number;
-  expected: Range;
-  /** Where the expectation is from. */
-  yardstick: Yardstick;
-  /** What came of the expectation. */
-  verdict: LineVerdict;
-  /** The median without that of the round trip; `null` for the round trip itself. */
-  without_round_trip_us: number | null;
-  /** Whether that is within the expectation. */
-  without_round_trip_within: boolean | null;
-  /**
-   * What the mean consists of, by `client_us`, `network_us`, `sync_us`, `commit_us`, `server_us`,
-   * `tail_us`; empty when the round trip is not known.
-   */
-  parts: { [key in string]: number };
-  cause: Cause | null;
-  /** Why the figure is doubtful. */
-  doubts: Array<string>;
-  server_side: Fact<Grown>;
-};
-
-/** What a line is of. */
-export type LineOf = "round-trip" | "commit" | "read" | "update";
-
-/** What a line came to at one of several endpoints. */
-export type LineAt = {
-  name: string;
-  count: number;
-  p50_us: number | null;
-  mean_us: number;
-  /** What came of the expectation. */
-  verdict: LineVerdict;
-};
-
-/** What came of an expectation. */
-export type LineVerdict = "met" | "better" | "missed";
-
-/** Between which times a mean is to lie. */
-export type Range = {
-  /** Below it is better than expected. */
-  low_us: number;
-  /** Above it the expectation is missed. */
-  high_us: number;
-};
-
-/** Where an expectation is from. */
-export type Yardstick = "asked" | "host" | "article";
-
-/** The likely cause of a missed expectation. */
-export type Cause = {
-  part: Part;
-  /** What that means for the line. */
-  sentence: string;
-  evidence: Array<string>;
-};
-
-/** A part of a line's time. */
-export type Part = "client" | "network" | "sync" | "commit" | "server" | "tail";
-
-/** How much the server's counters have grown during a trial, its warm-up included. */
-export type Grown = {
-  /** Where the counters are from, for people. */
-  source: string;
-  /** Whether the trial's sessions had their syncs timed. */
-  timed: boolean;
-  counted: { [key in string]: number };
-};
-
-/** What is known of the sync of a commit. */
-export type Sync = {
-  /** The median of a commit that waits less that of one that does not. */
-  difference_us: number | null;
-  /** By the server's own clock, for each sync. */
-  server_us: number | null;
-  /** In words, with what is not known and why. */
-  sentences: Array<string>;
-};
-
-/** What the host of client and server can do without a database: medians in microseconds. */
-export type HostSpeed = {
-  /** A message to another thread and back, the way that the server is reached. */
-  round_trip_us: number;
-  /** The way: `a Unix socket`, `the loopback`. */
-  way: string;
-  /** A block written to the file system of the server's log and synced. */
-  sync_us: Fact<number>;
-  /** What the product may take for a read by primary key beside the round trip. */
-  work_us: number;
-};
-
-export type Concurrency = {
-  /** Numbers of clients, from one on. */
-  steps: Array<Step>;
-  /** The share by which throughput must exceed the best so far to have grown. */
-  least_growth: number;
-  throughput_stops: Saturation | null;
-  p99_bends: Bend | null;
-  /** Why that is not known. */
-  p99_unknown: string | null;
-};
-
-/** What was measured at one number of clients. */
-export type Step = {
-  trial: number;
-  clients: number;
-  goodput_per_s: number;
-  /** Of reads and updates together. */
-  p50_us: number | null;
-  /** Of reads and updates together; `None` with too few of them. */
-  p99_us: number | null;
-  failed: number;
-  /** Whether pgdyno's busiest thread was on a CPU, or waited for one, nearly all of the time. */
-  client_bound: boolean;
-};
-
-export type Saturation = {
-  "is": "at";
-  /** The fewest that give all but the last bit. */
-  clients: number;
-  goodput_per_s: number;
-} | {
-  "is": "beyond";
-  /** The most that were tried. */
-  clients: number;
-  goodput_per_s: number;
-};
-
-export type Bend = {
-  "is": "at";
-  clients: number;
-} | {
-  "is": "at-or-below";
-  clients: number;
-} | {
-  "is": "not-seen"
-};
-
-/**
- * Cache fit on an experiment's page: logical reads a second against what is swept, with where the
- * caches end.
- */
-export type SlobSweep = {
-  x: SlobAxis;
-  points: Array<SlobSweepPoint>;
-  /** Vertical marks: where shared_buffers and memory end. */
-  marks: Array<SlobMark>;
-  knees: Array<SlobKnee>;
-  /** What it all means; missing where no sizes are swept. */
-  sentences?: Array<string>;
-};
-
-export type SlobAxis = {
-  /** `active set`, `sessions`, `share of reads`. */
-  title: string;
-  unit: string;
-};
-
-/** A point of the cache fit; figures are medians over its repeats, `null` where one does not know it. */
-export type SlobSweepPoint = {
-  /** In the unit of the axis. */
-  x: number;
-  /** Logical reads a second (LIOPS). */
-  liops: Spread | null;
-  /** Of logical reads, 0 to 1. */
-  hit_share: number | null;
-  misses_per_s: number | null;
-  device_reads_per_s: number | null;
-  /** Of the work units of all repeats. */
-  p50_us: number | null;
-  /** Of the work units of all repeats. */
-  p99_us: number | null;
-  /** Time of a session for a logical read. */
-  us_per_read: number | null;
-  /** Their numbers in the notebook. */
-  trials: Array<number>;
-};
-
-/** A place on the axis with a name. */
-export type SlobMark = {
-  /** In the unit of the axis. */
-  x: number;
-  name: string;
-};
-
-export type SlobKnee = {
-  /** The largest set that fits, in the unit of the axis. */
-  x: number;
-  sentence: string;
 };
 
 /** Two sets of trials beside each other, point by point. */

@@ -1,22 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DisturbLab, DisturbRepeat } from '../src/data';
-import { stretches, withoutCommits, worst } from '../src/experiment/disturb';
-import { kinds, short } from '../src/experiment/disturbLanes';
-import { disturbFigures } from '../src/experiment/disturbSure';
-
-const repeat = (trial: number, figures: { missed: number | null; is_back: boolean } | null): DisturbRepeat => ({ trial, figures }) as unknown as DisturbRepeat;
-
-describe('the repeat that is shown', () => {
-  it('is the one that missed most', () => {
-    expect(worst([repeat(1, { missed: 3, is_back: true }), repeat(2, { missed: 9, is_back: true }), repeat(3, null)])?.trial).toBe(2);
-  });
-  it('is one that was not back, if there is any', () => {
-    expect(worst([repeat(1, { missed: 99, is_back: true }), repeat(2, { missed: 9, is_back: false })])?.trial).toBe(2);
-  });
-  it('is none where no trial has figures', () => {
-    expect(worst([repeat(1, null)])).toBeNull();
-  });
-});
+import { stretches, withoutCommits } from '../src/document/lanes';
+import { kinds, short } from '../src/document/disturbLanes';
 
 describe('several commands', () => {
   it('are shaded each, with room for a name until the next begins', () => {
@@ -62,17 +46,5 @@ describe('times without a commit', () => {
       { from: 1, to: 3 },
       { from: 4, to: 5 },
     ]);
-  });
-});
-
-describe('the figures at a glance', () => {
-  const summary = (n: number) => ({ figure: 'no_service_us', n, never: 0, median: 8.35e6, min: 8.1e6, max: 8.9e6, interval: null });
-  const lab = (n: number, truth: object | null) => ({ targets: [{ repeats: [{ truth }], controls: [], summary: [summary(n)] }] }) as unknown as DisturbLab;
-  it('begin with lost writes', () => {
-    expect(disturbFigures(lab(2, { lost: 53 })).map((of) => `${of.label} ${of.value}`)).toEqual(['Lost writes 53', 'No service 8.35']);
-    expect(disturbFigures(lab(2, null))[0]!.value).toBe('–');
-  });
-  it('have nothing of one run', () => {
-    expect(disturbFigures(lab(1, { lost: 0 })).map((of) => of.key)).toEqual(['lost']);
   });
 });

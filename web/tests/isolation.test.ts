@@ -1,22 +1,7 @@
 import { expect, test } from 'vitest';
-import type { IsolationCell, IsolationTransaction } from '../src/data';
-import { columns, ends, rows } from '../src/experiment/cycle';
-import { below, places, words } from '../src/experiment/isolation';
-
-const cell = (of: Partial<IsolationCell>): IsolationCell => ({ anomaly: 'write-skew', count: 0, at_least: false, trials: 0, of_trials: 3, pairs: 10_000, at_most: 0.0003, forbidden: true, unknown: null, ...of });
-
-test('what is forbidden is red, what is allowed amber, what was not seen has its bound, and what cannot be seen its reason', () => {
-  expect(words(cell({ count: 3, trials: 1 }))).toEqual({ figure: '3', below: 'in 1 of 3\u00a0trials; forbidden', color: 'bad' });
-  expect(words(cell({ count: 8412, trials: 3, at_least: true, forbidden: false }))).toEqual({ figure: '≥\u00a08,412', below: 'in 3 of 3\u00a0trials; allowed', color: 'warn' });
-  expect(words(cell({ count: 1, trials: 1, forbidden: null })).below).toContain('promise not known');
-  expect(words(cell({}))).toEqual({ figure: '0', below: '<\u00a01 in 3,300; forbidden', color: 'ok' });
-  expect(words(cell({ unknown: 'no rows were read by predicates', at_most: null }))).toEqual({ figure: '?', below: 'no rows were read by predicates', color: 'ink3' });
-});
-
-test('an upper limit is never rounded down', () => {
-  expect(below(0.0101)).toBe('<\u00a01.1\u00a0%');
-  expect(below(1 / 204_999)).toBe('<\u00a01 in 200,000');
-});
+import type { IsolationTransaction } from '../src/data';
+import { columns, ends, rows } from '../src/document/cycle';
+import { places } from '../src/document/history';
 
 test('transactions of a cycle stand around a circle, the first at the top', () => {
   const [first, second] = places(2, 100);

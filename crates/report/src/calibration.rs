@@ -4,20 +4,46 @@
 mod answer;
 mod text;
 
-pub use answer::answer;
-pub use text::{systems as systems_text, text};
+pub use text::{WIDTH, systems as systems_text};
 
 use pgdyno_measurement::Latencies;
+use pgdyno_model::document::answer::Answer;
 use pgdyno_model::document::calibration::{
     Bar, Baseline, Calibration, CalibrationLine, Calibrations, Concurrency, LineAt, What,
 };
+use pgdyno_model::document::section::Section;
 
+use crate::lab::Lab;
 use pgdyno_diagnose::calibration::growth::bend;
 use pgdyno_diagnose::calibration::judge::{Judged, Line};
 use pgdyno_diagnose::calibration::read;
+use pgdyno_spec::text as figures;
+use serde_json::{Value, json};
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
+
+impl Lab for Calibration {
+    fn facts(&self) -> Option<(&'static str, Value)> {
+        Some(("calibrations", json!([self])))
+    }
+
+    fn title(&self, _: &str) -> String {
+        format!("Calibration of {}", figures::shown(&self.target))
+    }
+
+    fn answer(&self) -> Option<Answer> {
+        Some(answer::answer(self))
+    }
+
+    fn heading(&self) -> String {
+        text::heading(self)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        text::sections(self)
+    }
+}
 
 /// What a calibration came to (`docs/calibrate.md`).
 pub fn document(c: &read::Calibration) -> Calibration {

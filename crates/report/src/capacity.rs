@@ -4,19 +4,91 @@
 mod answer;
 mod text;
 
-pub use answer::answer;
 pub use text::text;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use pgdyno_stats::Bootstrap;
 use pgdyno_stats::search;
 
-use pgdyno_diagnose::capacity::{Ladder, SecondsOver, ladders};
+use crate::lab::{Lab, Trials};
+use pgdyno_diagnose::capacity::{Ladder, SecondsOver, ladders, seconds_over};
+use pgdyno_model::State;
+use pgdyno_model::document::answer::Answer;
 use pgdyno_model::document::capacity::{self, Capacity, Estimate, EstimateIs};
 use pgdyno_model::document::points::PointResult;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_spec::{experiment, experiment::point::Point};
+use pgdyno_spec::experiment;
+use pgdyno_spec::experiment::point::Point;
+use pgdyno_spec::{Failure, text as figures};
+use serde_json::Value;
+
+/// Of an experiment that asked for a capacity; `measured` are its points.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn of_experiment(
+    of: &Trials<'_>,
+    measured: &[PointResult],
+) -> Result<Option<Capacity>, Failure> {
+    let definition = of.definition();
+    let points = definition["points"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    let points: Option<Vec<Point>> = points.iter().map(Point::from_json).collect();
+    let asked = serde_json::from_value(definition["capacity"].clone()).ok();
+    let Some((asked, points)) = asked.zip(points) else {
+        return Ok(None);
+    };
+    let counts = |row: &&TrialRow| row.state == State::Complete && row.excluded.is_none();
+    // The newest first, as the sweep has them.
+    let trials: Vec<TrialRow> = of.all.iter().rev().filter(counts).cloned().collect();
+    let varied = Point::varied(&points);
+    let seconds = seconds_over(of.store, &trials, asked)?;
+    let mut found = document(&points, &varied, asked, &trials, &seconds);
+    take_percentiles(&mut found, measured);
+    Ok(Some(found))
+}
+
+/// What a search for a capacity found.
+pub struct Searched {
+    found: Capacity,
+    points: Vec<PointResult>,
+    judged: Option<BTreeMap<i64, String>>,
+}
+
+/// The search among these; `None`: there was none. `judged` are the codes of what limited its trials, by their
+/// numbers, where they are known.
+pub fn search(
+    found: Option<&Capacity>,
+    points: &[PointResult],
+    judged: Option<&BTreeMap<i64, String>>,
+) -> Option<Searched> {
+    let found = found.filter(|found| found.ladders.iter().any(|ladder| ladder.search.steps > 0))?;
+    Some(Searched {
+        found: found.clone(),
+        points: points.to_vec(),
+        judged: judged.cloned(),
+    })
+}
+
+impl Lab for Searched {
+    fn facts(&self) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    fn title(&self, workload: &str) -> String {
+        let limit = Duration::from_secs_f64(self.found.slo_us.max(0.0) / 1e6);
+        format!("{workload}: capacity with p99 ≤ {}", figures::asked(limit))
+    }
+
+    fn answer(&self) -> Option<Answer> {
+        let mut answer = answer::answer(&self.found, self.judged.as_ref())?;
+        crate::answer::serious(&self.points, &mut answer);
+        Some(answer)
+    }
+}
 
 /// From the complete trials of an experiment and their seconds: its points as they were planned, what varies in them,
 /// and what was asked.

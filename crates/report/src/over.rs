@@ -1,15 +1,12 @@
-//! A trial that is over, as reports of several trials take it: from the run that has just ended, or
-//! from the store.
+//! A trial that is over, as reports of several trials take it from the store.
 
 use serde_json::Value;
 
-use pgdyno_model::event::Finished;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Outcome, State};
 
 /// A trial and what it came to.
 pub struct Over<'a> {
-    /// Its number, when it is from the store.
     pub number: Option<i64>,
     /// What it was to measure, as records have it.
     pub point: Value,
@@ -33,17 +30,5 @@ impl<'a> Over<'a> {
             outcome: Some(outcome).filter(|_| state == State::Complete),
             why: row.reason.clone(),
         })
-    }
-}
-
-impl<'a> From<&Finished<'a, Outcome>> for Over<'a> {
-    fn from(finished: &Finished<'a, Outcome>) -> Self {
-        Self {
-            number: None,
-            point: finished.trial.point.clone(),
-            state: finished.state,
-            outcome: finished.outcome.ok(),
-            why: finished.error.map(str::to_owned),
-        }
     }
 }

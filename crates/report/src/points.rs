@@ -28,16 +28,15 @@ use serde_json::Value;
 
 use super::comparison::{METRICS, Metric};
 use super::table::one_line;
-use crate::answer::Special;
 use crate::answer::sweep::{Planned, Sweep};
-use crate::page::blocks::Defined;
+use crate::lab::{self, Trials};
 use crate::page::limit_in;
 use pgdyno_model::document::points::{
     ExperimentName, LeftOut, Outlier, PointFigure, PointResult, Points, Unsteady,
 };
 use pgdyno_model::document::repeats::{LatencyKind, Repeat, Spread};
 use pgdyno_model::document::{Interval, Intervals};
-use pgdyno_model::notebook::{ExperimentRow, Filter, Kind, TrialRow};
+use pgdyno_model::notebook::{ExperimentRow, Kind, TrialRow};
 use pgdyno_model::{Note, State};
 use pgdyno_spec::Failure;
 
@@ -46,47 +45,26 @@ use pgdyno_spec::Failure;
 /// # Errors
 /// The store cannot be read.
 pub fn of_experiment(store: &dyn Notebook, experiment: &ExperimentRow) -> Result<Points, Failure> {
-    let mut trials = store.trials(&Filter {
-        experiment: Some(experiment.uuid.clone()),
-        ..Filter::default()
-    })?;
-    trials.sort_by_key(|trial| trial.number);
-    let numbers: Vec<i64> = trials.iter().map(|trial| trial.number).collect();
+    let trials = Trials::of(store, experiment)?;
+    let numbers: Vec<i64> = trials.all.iter().map(|trial| trial.number).collect();
     store.will_read(&numbers);
-    let points = answered(store, experiment, trials);
+    let points = answered(&trials);
     store.will_read(&[]);
     points
 }
 
-fn answered(
-    store: &dyn Notebook,
-    experiment: &ExperimentRow,
-    trials: Vec<TrialRow>,
-) -> Result<Points, Failure> {
-    let found = of_trials(store, experiment, trials.clone())?;
-    let defined = Defined::of(experiment);
-    let capacity = defined.capacity(store, &trials, &found.points)?;
-    let isolation_lab = defined.isolation_lab(store, &trials)?;
-    let disturb_lab = defined.disturb_lab(store, &trials)?;
-    let retries_lab = defined.retries_lab(store, &trials)?;
-    let slob = defined.slob(store, &trials)?;
-    let calibrated = pgdyno_diagnose::calibration::read::of_experiment(store, experiment)?;
-    let calibration = calibrated.map(|found| crate::calibration::document(&found));
-    let special = Special {
-        capacity: capacity.as_ref(),
-        judged: None,
-        retries_lab: retries_lab.as_ref(),
-        disturb_lab: disturb_lab.as_ref(),
-        isolation_lab: isolation_lab.as_ref(),
-        calibration: calibration.as_ref(),
-        slob: slob.as_ref(),
-    };
-    let answer = match special.answer(&found.points) {
+fn answered(trials: &Trials<'_>) -> Result<Points, Failure> {
+    let (store, all) = (trials.store, &trials.all);
+    let found = of_trials(store, trials.experiment, all.clone())?;
+    let capacity = crate::capacity::of_experiment(trials, &found.points)?;
+    let search = crate::capacity::search(capacity.as_ref(), &found.points, None);
+    let lab = lab::of(trials, search)?;
+    let answer = match lab.and_then(|lab| lab.answer()) {
         answer @ Some(_) => answer,
         None => {
-            let (planned, targets) = (Planned::of(experiment), Targets::of(&trials));
+            let (planned, targets) = (Planned::of(trials.experiment), Targets::of(all));
             let mut limit_of = |point: &PointResult| limit_in(store, point);
-            Sweep::new(&found.points, &trials, &planned, &targets).answer(&mut limit_of)?
+            Sweep::new(&found.points, all, &planned, &targets).answer(&mut limit_of)?
         }
     };
     Ok(Points {
@@ -138,7 +116,7 @@ pub fn of_trials(
             number: experiment.number,
             uuid: experiment.uuid.clone(),
             name: experiment.name.clone(),
-            kind: Defined::of(experiment).kind,
+            kind: lab::kind(experiment),
             created: experiment.created.clone(),
         },
         answer: None,

@@ -1,36 +1,94 @@
 //! What `pgdyno lab retries` found: the forms side by side at each point, and what that means.
 //!
-//! Not for: which trials are run (`spec::experiment::retries_lab`).
+//! Not for: which trials are run (`model::experiment::retries_lab`).
 
 mod answer;
 mod pairs;
-mod text;
-mod words;
+mod sections;
+#[cfg(test)]
+mod tests;
 
-pub use answer::answer;
-pub use text::text;
-
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_measurement::{Latencies, Work};
 use pgdyno_stats::{Bootstrap, Sample, Summary};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::lab::{Lab, Trials};
 use super::over::Over;
+use pgdyno_model::{Fact, State};
+use pgdyno_model::document::{Facts, ServerCounters};
+use pgdyno_model::document::answer::Answer;
 use pgdyno_model::document::retries_lab::{
     LabForm, LabGoodput, LabPoint, LabRepeat, LabTarget, LabTrial, RetriesLab,
 };
-use pgdyno_model::document::{Facts, ServerCounters};
-use pgdyno_model::event::Finished;
-use pgdyno_model::{Fact, Observer, Outcome, State};
-use pgdyno_spec::Failure;
+use pgdyno_model::document::section::Section;
+use pgdyno_spec::{Failure, text as figures};
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
 
+/// The laboratory of these trials.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn lab(trials: &Trials<'_>) -> Result<RetriesLab, Failure> {
+    let mut results = Results::default();
+    trials.each(|over| results.add(over))?;
+    Ok(results.document())
+}
+
+impl Lab for RetriesLab {
+    fn facts(&self) -> Option<(&'static str, Value)> {
+        Some(("retries_lab", json!(self)))
+    }
+
+    fn title(&self, workload: &str) -> String {
+        let forms = self.points.iter().flat_map(|point| &point.forms);
+        let forms: BTreeSet<&str> = forms.map(|form| form.form.as_str()).collect();
+        let clients = self
+            .points
+            .iter()
+            .map(|point| point.given["clients"].as_u64().unwrap_or(1));
+        let clients: BTreeSet<u64> = clients.collect();
+        let clients = match (clients.len(), clients.first()) {
+            (1, Some(only)) => figures::plural(*only, "client"),
+            _ => format!(
+                "{} clients",
+                clients
+                    .iter()
+                    .map(u64::to_string)
+                    .collect::<Vec<_>>()
+                    .join(" and ")
+            ),
+        };
+        let workload = self.workload.as_deref().unwrap_or(workload);
+        format!(
+            "{workload} in {}, {clients}",
+            figures::plural(forms.len() as u64, "form")
+        )
+    }
+
+    fn heading(&self) -> String {
+        sections::heading(self)
+    }
+
+    fn answer(&self) -> Option<Answer> {
+        answer::answer(self)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        sections::sections(self)
+    }
+
+    fn has_repeats(&self) -> bool {
+        true
+    }
+}
+
 /// All points, in the order in which they were first measured.
 #[derive(Default)]
-pub struct Results {
+struct Results {
     points: Vec<Point>,
     target: Option<Target>,
     /// Trials that were complete so far.
@@ -77,7 +135,7 @@ struct Form {
 
 impl Results {
     /// Takes a trial that is over.
-    pub fn add(&mut self, over: Over<'_>) {
+    fn add(&mut self, over: Over<'_>) {
         let mut given = over.point;
         let name = given.as_object_mut().and_then(|given| given.remove("mix"));
         let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
@@ -150,28 +208,19 @@ impl Results {
         &mut self.points[at]
     }
 
-    /// Why there is nothing to show, each reason once; empty when some trial is complete.
-    pub fn nothing_but(&self) -> Vec<String> {
-        let mut reasons: Vec<String> = Vec::new();
-        if self.target.is_none() {
-            let forms = self.points.iter().flat_map(|point| &point.forms);
-            for why in forms.flat_map(|form| &form.troubles) {
-                if !reasons.contains(why) {
-                    reasons.push(why.clone());
-                }
-            }
-        }
-        reasons
-    }
-
-    pub fn document(&self) -> RetriesLab {
-        let points = self.points.iter().map(|point| LabPoint {
-            given: point.given.clone(),
-            isolation: point.isolation.clone(),
-            forms: point.ranked().into_iter().map(Form::document).collect(),
-            pairs: pairs::document(&point.measured()),
-            says: point.sentence(),
+    fn document(&self) -> RetriesLab {
+        let points = self.points.iter().map(|point| {
+            let mut point = LabPoint {
+                given: point.given.clone(),
+                isolation: point.isolation.clone(),
+                forms: point.ranked().into_iter().map(Form::document).collect(),
+                pairs: pairs::document(&point.measured()),
+                says: None,
+            };
+            point.says = answer::says(&point);
+            point
         });
+        let points: Vec<LabPoint> = points.collect();
         let target = self.target.as_ref();
         RetriesLab {
             format: FORMAT,
@@ -185,16 +234,9 @@ impl Results {
                 title: t.title.clone(),
                 facts: t.facts.clone(),
             }),
-            points: points.collect(),
-            says: self.remarks(),
+            says: sections::remarks(&points),
+            points,
         }
-    }
-}
-
-impl Observer<Outcome> for Results {
-    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
-        self.add(finished.into());
-        Ok(())
     }
 }
 
@@ -245,10 +287,6 @@ impl Form {
 
     fn goodput(&self) -> Option<Summary> {
         Some(self.sample()?.summary(&Bootstrap::default()))
-    }
-
-    fn retries_per_commit(&self) -> Option<f64> {
-        self.per_commit(self.retries + self.by_server())
     }
 
     /// Retries that clients did not have to make: as the transactions report, or as the server counts.

@@ -2,26 +2,26 @@
 //! what a logical read costs on each level.
 
 mod answer;
-mod text;
+mod sections;
 
-pub use answer::answer;
-pub use text::text;
-pub(super) use text::{end_words, levels};
+pub(super) use sections::{end_words, levels};
 
 use std::collections::BTreeMap;
 
 use pgdyno_measurement::Latencies;
 use pgdyno_stats::{CacheFit, SetPoint};
+use serde_json::{Value, json};
 
+use super::lab::{Lab, Trials};
 use super::over::Over;
+use crate::page::slob_sweep::document;
 use pgdyno_model::document::Accounting;
+use pgdyno_model::document::answer::Answer;
+use pgdyno_model::document::section::Section;
 use pgdyno_model::document::slob_sweep::{ReadCosts, SlobCaches, SlobPoint, SlobSweepResult};
-use pgdyno_model::event::Finished;
-use pgdyno_model::{Observer, Outcome, State};
-use pgdyno_spec::{
-    Failure,
-    experiment::{slob_sweep::Room, slob_sweep::SlobVary},
-};
+use pgdyno_model::{Outcome, State};
+use pgdyno_spec::Failure;
+use pgdyno_spec::experiment::slob_sweep::{Room, SlobVary};
 
 /// The results, as trials come in.
 pub struct Results {
@@ -119,11 +119,61 @@ impl Results {
     }
 }
 
-impl Observer<Outcome> for Results {
-    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
-        self.add(&finished.into());
-        Ok(())
+impl Lab for Results {
+    fn facts(&self) -> Option<(&'static str, Value)> {
+        Some(("slob", json!(document(self))))
     }
+
+    fn title(&self, _: &str) -> String {
+        format!("SLOB: logical reads by {}", document(self).x.title)
+    }
+
+    fn answer(&self) -> Option<Answer> {
+        answer::answer(&document(self))
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        sections::sections(self, &document(self))
+    }
+}
+
+/// The sweep of these trials; `None`: none of them says what varies, or knows its server.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn lab(trials: &Trials<'_>) -> Result<Option<Results>, Failure> {
+    let definition = trials.definition();
+    let points = definition["points"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    let Some(vary) = SlobVary::in_points(points) else {
+        return Ok(None);
+    };
+    let mut results: Option<Results> = None;
+    trials.each_with(|over, outcome| {
+        if results.is_none() {
+            results = room(outcome).map(|room| Results::new(vary, room));
+        }
+        if let Some(results) = &mut results {
+            results.add(&over);
+        }
+    })?;
+    Ok(results)
+}
+
+/// What a trial knows of its server.
+fn room(outcome: &Outcome) -> Option<Room> {
+    let facts = &outcome.facts;
+    let is_here = facts.same_host.known().is_some_and(|here| *here);
+    let accounting: Accounting = outcome.findings.get()?;
+    let counters = accounting.buffers.known()?;
+    Some(Room {
+        shared_buffers: *facts.shared_buffers_bytes.known()?,
+        block: counters.block_bytes,
+        memory: outcome.host.memory_bytes.filter(|_| is_here),
+        disk_free: None,
+        cpus: is_here.then_some(outcome.host.cpus),
+    })
 }
 
 impl Point {
@@ -184,13 +234,14 @@ mod tests {
     fn the_ends_of_the_caches_and_the_price_of_a_read_stand_under_the_table() {
         let results = results(&[4096, 8192, 16_384, 32_768]);
         let document = results.document();
-        let text = text(&document, 120);
+        let text = crate::lab::text(&results, 120);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "active set",
             "32 MB",
-            "shared_buffers  64 MB fit, 128 MB do not; larger sets find 64 MB kept (is 64 MB)",
-            "page cache      256 MB fit; the cache is larger (memory is 1 GB)",
-            "a logical read  1.00 µs from shared_buffers, 10.00 µs from the page cache",
+            "shared_buffers: 64 MB fit, 128 MB do not; larger sets find 64 MB kept (is 64 MB).",
+            "page cache: 256 MB fit; the cache is larger (memory is 1 GB).",
+            "a logical read: 1.00 µs from shared_buffers, 10.00 µs from the page cache.",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
@@ -207,7 +258,7 @@ mod tests {
     fn points_without_figures_have_dashes_and_failures_are_listed() {
         let mut results = results(&[4096]);
         results.points.entry(8192).or_default().failed = 1;
-        let text = text(&results.document(), 120);
+        let text = crate::lab::text(&results, 120);
         assert!(text.contains("64 MB") && text.contains('–'), "{text}");
         assert!(text.contains("1 trials failed"), "{text}");
     }

@@ -1,7 +1,6 @@
 //! Whether the database has what it acknowledged, as text.
 
 use pgdyno_model::Fact;
-use pgdyno_model::document::disturb_lab::DisturbLab;
 use pgdyno_model::document::{LostWrite, Sums, Truth};
 use pgdyno_spec::text;
 
@@ -63,55 +62,6 @@ pub fn text(truth: &Fact<Truth>) -> String {
         None => "\n".to_owned(),
     };
     lines
-}
-
-/// What the trials of a laboratory say together, a sentence; `None` where transactions left no receipts.
-pub fn of_lab(lab: &DisturbLab) -> Option<String> {
-    let targets = lab.targets.iter();
-    let trials = targets.flat_map(|target| target.repeats.iter().chain(&target.controls));
-    let asked: Vec<_> = trials
-        .filter_map(|trial| Some((trial.trial, trial.truth.as_ref()?)))
-        .collect();
-    let known = || {
-        asked
-            .iter()
-            .filter_map(|(trial, truth)| Some((trial, truth.known()?)))
-    };
-    let sum = |of: fn(&Truth) -> u64| text::count(known().map(|(_, truth)| of(truth)).sum());
-    asked.first()?;
-    let mut says = String::new();
-    let losing = known().filter(|(_, truth)| truth.lost > 0);
-    let losing: Vec<String> = losing
-        .map(|(trial, truth)| format!("{} in trial {trial}", text::count(truth.lost)))
-        .collect();
-    let acknowledged = sum(|truth| truth.acknowledged);
-    if !losing.is_empty() {
-        says += &format!(
-            "LOST WRITES: {} of {acknowledged} acknowledged transactions are not in the database ({})",
-            text::count(lab.lost_writes()),
-            losing.join(", ")
-        );
-    } else if known().next().is_some() {
-        says += &format!(
-            "No lost writes: all {acknowledged} acknowledged transactions are in the database"
-        );
-    }
-    if known().any(|(_, truth)| truth.in_doubt > 0) {
-        let (unknown, landed) = (
-            sum(|truth| truth.in_doubt),
-            sum(|truth| truth.in_doubt_landed),
-        );
-        says += &format!("; of {unknown} with an unknown end {landed} were committed");
-    }
-    let unknown = asked.iter().find_map(|(trial, truth)| match truth {
-        Fact::Known(_) => None,
-        Fact::Unknown(why) => Some(format!("trial {trial} could not be checked: {why}")),
-    });
-    if let Some(unknown) = unknown {
-        let joint = if says.is_empty() { "" } else { "; " };
-        says += &format!("{joint}{unknown}");
-    }
-    Some(says + ".")
 }
 
 fn one(lost: &LostWrite) -> String {

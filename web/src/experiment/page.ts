@@ -29,13 +29,13 @@ export function experimentPage(data: ExperimentData): void {
   else if (capacity !== null) sections.push(capacitySection(capacity, data.trials));
   // What a laboratory or a search varies is its own choice, and no plane.
   if (kind === null && matrix) sections.push(...sweepSections(data, go));
-  if (matrix && (kind === null || kind.points === true)) sections.push(allPoints(data, of));
-  if (matrix && (kind === null || kind.steady === true)) sections.push(steady(data, of));
+  if (matrix && data.has_points) sections.push(allPoints(data, of));
+  if (matrix && data.has_repeats) sections.push(steady(data, of));
   sections.push(plan(data));
   const beside = kind !== null ? null : besideSweep(data, data.answer ?? null);
   const answer = data.answer ?? null;
   const top: Section = answer === null ? { id: 'verdict', link: 'Findings', element: verdictBlock(data.verdict, beside, null) } : { id: 'verdict', link: 'Answer', element: answerBlock(answer, beside) };
-  const figures = kind !== null ? kind.figures : matrix ? figuresOf(data) : [];
+  const figures = kind !== null ? [...kind.figures, ...(data.has_repeats ? trialsOf(data) : [])] : matrix ? figuresOf(data) : [];
   const trust: Section = { id: 'figures', element: h('div', { class: 'trust' }, notesBlock(data.notes, null), figures.length > 0 && headlines(figures, data.notes, false)) };
   assemble(data, [titleBlock(data)], [top, trust, ...sections.filter((s): s is Section => s !== null)], null, `set ${data.uuid}`);
 }
@@ -48,9 +48,6 @@ function figuresOf(data: ExperimentData): Headline[] {
   // Workloads are not held against each other, and one repeat is no headline.
   const single = new Set(data.points.map((point) => point.workload)).size === 1;
   const once = data.points.some((point) => point.repeats === 1);
-  const counting = data.trials.filter((t) => t.counts).length;
-  const aborted = data.trials.filter((t) => t.state !== 'complete').length;
-  const outliers = data.points.reduce((sum, p) => sum + new Set(p.outliers.map((o) => o.trial)).size, 0);
   const list: Headline[] = [];
   if (peak !== null && single && once) list.push({ key: 'goodput', label: 'Highest median', value: DASH, context: 'one repeat of a point is no headline' });
   else if (peak !== null && single) list.push({ key: 'goodput', label: 'Highest median', value: rate(peak.of.median), unit: 'tps', context: peak.of.interval === null ? `range ${rate(peak.of.min)} to ${rate(peak.of.max)}, ${many(peak.of.n, 'repeat')}` : `95 % interval ${rate(peak.of.interval[0])} to ${rate(peak.of.interval[1])}` });
@@ -61,9 +58,16 @@ function figuresOf(data: ExperimentData): Headline[] {
   const middle = median(noise);
   list.push({ key: 'noise', label: 'Repeat noise', value: middle === null ? DASH : significant(middle * 100, 2), unit: '%', context: middle === null ? 'it takes two repeats of a point' : `median spread (standard deviation over mean) of ${many(noise.length, 'point')}` });
   list.push({ key: 'drift', label: 'Drift', value: drifted === null ? DASH : change(drifted).replace('\u00a0%', ''), unit: '%', context: drifted === null ? 'it takes eight trials' : 'from the first to the last quarter of the trials' });
-  list.push({ key: 'trials', label: 'Trials', value: count(counting), unit: `of ${count(data.trials.length)}`, context: `${count(aborted)} aborted or failed, ${many(outliers, 'outlier')}` });
+  list.push(...trialsOf(data));
   if (data.took_s !== undefined && data.took_s !== null) list.push({ key: 'took', label: 'Took', value: span(data.took_s), context: data.measured_s === undefined || data.measured_s === null ? undefined : `of it ${span(data.measured_s)} measured (${percent(data.measured_s / data.took_s)})` });
   return list;
+}
+
+function trialsOf(data: ExperimentData): Headline[] {
+  const counting = data.trials.filter((t) => t.counts).length;
+  const aborted = data.trials.filter((t) => t.state !== 'complete').length;
+  const outliers = data.points.reduce((sum, p) => sum + new Set(p.outliers.map((o) => o.trial)).size, 0);
+  return [{ key: 'trials', label: 'Trials', value: count(counting), unit: `of ${count(data.trials.length)}`, context: `${count(aborted)} aborted or failed, ${many(outliers, 'outlier')}` }];
 }
 
 function plan(data: ExperimentData): Section {

@@ -1,9 +1,7 @@
-/** What is in place of a matrix: capacity, slob's cache fit. */
+/** Rates of a search for a capacity. */
 
-import type { Capacity, Estimate, SlobSweep, Spread, TrialRef } from '../data';
-import { asked, bytesText, columnUnit, count, DASH, inUnit, intervalText, marked, percent, present, rate, significant, timeText } from '../pure/format';
-import { linesChart, type Line } from '../chart/lines';
-import { lineOf } from '../page/classes';
+import type { Capacity, Estimate, TrialRef } from '../data';
+import { asked, columnUnit, count, DASH, inUnit, intervalText, marked, present, rate } from '../pure/format';
 import { definitions, section, trialLinks, type Section } from '../page/shell';
 import { figureTable, nums, type Row } from '../page/table';
 import { h, type Child } from '../page/dom';
@@ -62,55 +60,3 @@ export function capacitySection(capacity: Capacity, trials: TrialRef[]): Section
 
 const CAPACITY = { at: '', below: 'below', 'at-least': 'at least' } as Record<string, string>;
 const KNEE = { at: '', 'at-or-below': 'at or below', above: 'above' } as Record<string, string>;
-
-export function slobSweep(slob: SlobSweep): Section {
-  const name = (x: number): string => (slob.x.unit === 'bytes' ? bytesText(x) : slob.x.unit === '%' ? `${significant(x)}\u00a0%` : count(x));
-  const points = [...slob.points].sort((a, b) => a.x - b.x);
-  // Places stand equally spaced; what lies between two of them is put there by its logarithm.
-  const at = (x: number): number => {
-    const right = points.findIndex((p) => p.x >= x);
-    if (right < 0) return points.length - 0.6;
-    if (right === 0) return x >= points[0]!.x ? 0 : -0.4;
-    const [a, b] = [points[right - 1]!.x, points[right]!.x];
-    const share = a > 0 ? Math.log(x / a) / Math.log(b / a) : (x - a) / (b - a);
-    return right - 1 + share;
-  };
-  const line = (key: 'misses_per_s' | 'device_reads_per_s', words: string, style: { color: string; symbol: string }): Line => ({
-    name: words,
-    ...style,
-    places: points.flatMap((p, i) => (p[key] === undefined || p[key] === null ? [] : [{ x: i, y: p[key]!, words: `${name(p.x)}: ${words} ${rate(p[key]!)}/s` }])),
-  });
-  const lines: Line[] = [
-    { name: 'logical reads', ...lineOf(1), places: points.flatMap((p, i) => (p.liops === null ? [] : [{ x: i, y: p.liops.median, low: p.liops.interval?.[0] ?? null, high: p.liops.interval?.[1] ?? null, dots: present(p.liops.values), words: `${name(p.x)}: ${rate(p.liops.median)} logical reads a second${p.us_per_read !== undefined && p.us_per_read !== null ? `, ${timeText(p.us_per_read)} each` : ''}` }])) },
-    line('misses_per_s', 'misses', lineOf(5)),
-    line('device_reads_per_s', 'device reads', lineOf(3)),
-  ].filter((line) => line.places.length > 0);
-  // What lies beyond all that was measured has no place on the axis: it is in words.
-  const ends = points.at(-1)?.x ?? 0;
-  const beyond = slob.marks.filter((mark) => mark.x > ends * 1.5);
-  const verticals = slob.marks.filter((mark) => !beyond.includes(mark)).map((mark) => ({ x: at(mark.x), name: slob.x.unit === 'bytes' ? `${mark.name} (${bytesText(mark.x)})` : mark.name }));
-  const chart = linesChart({
-    id: 'slob-chart',
-    title: `Reads against ${slob.x.title}`,
-    subtitle: 'per second; dashed: where caches end',
-    lines,
-    places: points.map((p) => ({ name: name(p.x) })),
-    xName: slob.x.title,
-    log: false,
-    verticals,
-    summary: () => (slob.sentences ?? slob.knees.map((k) => k.sentence)).join(' '),
-    data: () => ({ head: [slob.x.title, 'liops', 'hit_share', 'misses_per_s', 'device_reads_per_s', 'us_per_read', 'p50_us', 'p99_us', 'trials'], rows: points.map((p) => [p.x, p.liops?.median ?? null, p.hit_share ?? null, p.misses_per_s ?? null, p.device_reads_per_s ?? null, p.us_per_read ?? null, p.p50_us ?? null, p.p99_us ?? null, p.trials.join(' ')]) }),
-  });
-  const cost: Line[] = [{ name: 'each', ...lineOf(1), places: points.flatMap((p, i) => (p.us_per_read === undefined || p.us_per_read === null || p.us_per_read <= 0 ? [] : [{ x: i, y: p.us_per_read, words: `${name(p.x)}: ${timeText(p.us_per_read)} for a logical read` }])) }];
-  const costChart =
-    cost[0]!.places.length > 1
-      ? linesChart({ id: 'slob-cost', title: 'What a logical read costs', subtitle: 'time of a session for one, log scale', lines: cost, places: points.map((p) => ({ name: name(p.x) })), xName: slob.x.title, log: true, verticals, summary: () => cost[0]!.places.map((p) => p.words).join('; '), data: () => ({ head: [slob.x.title, 'us_per_read'], rows: points.map((p) => [p.x, p.us_per_read ?? null]) }) })
-      : null;
-  const spread = (of: Spread | null): string => (of === null ? DASH : of.n < 2 ? 'one trial' : of.interval !== null ? `${rate(of.interval[0])} to ${rate(of.interval[1])}` : `range ${rate(of.min)} to ${rate(of.max)}`);
-  const hits = figureTable(
-    'Reads: rows',
-    [...nums(slob.x.title, 'Logical reads /s', '95 % interval', 'Hits', 'Misses /s', 'Device reads /s', 'Each'), 'Trials'],
-    points.map((p) => [h('th', { scope: 'row', class: 'n' }, name(p.x)), h('td', { class: 'n strong' }, p.liops === null ? DASH : rate(p.liops.median)), h('td', { class: 'n quiet' }, spread(p.liops)), percent(p.hit_share), ...[p.misses_per_s, p.device_reads_per_s].map((v) => (v === undefined || v === null ? DASH : rate(v))), timeText(p.us_per_read), trialLinks(p.trials)]),
-  );
-  return section('slob', 'Cache fit', 'Cache sizes and the cost of a read', [...(slob.sentences ?? []), ...beyond.map((mark) => `Beyond what was measured: ${mark.name}${slob.x.unit === 'bytes' ? `, ${bytesText(mark.x)}` : ''}.`)].join(' ') || null, null, h('div', { class: 'two-columns even' }, chart, costChart), hits);
-}

@@ -5,7 +5,7 @@
 //! - [`Trial`]: what came of a trial, and [`WholeTrial`] with its seconds: what `--json` prints.
 //! - [`TimeBudget`]: where the clients' time went.
 //! - [`Verdict`]: what limited it, with its evidence.
-//! - [`answer`]: what an experiment says, with how sure it is.
+//! - [`answer`]: what an experiment says, with how sure it is; [`section`]: what it shows below.
 //! - [`repeats`], [`points`], [`capacity`]: what an experiment came to.
 //! - [`comparison`]: two sets of trials beside each other.
 //! - [`calibration`], [`retries_lab`], [`slob_sweep`], [`sweep`], [`target`]: what the verbs of these
@@ -53,6 +53,7 @@ mod rate_step;
 pub mod repeats;
 pub mod retries_lab;
 mod run;
+pub mod section;
 pub mod slob_sweep;
 mod staleness;
 mod stalls;

@@ -139,3 +139,20 @@ pub struct LabGoodput {
     pub interval: Option<(f64, f64)>,
     pub repeats: Vec<f64>,
 }
+
+impl RetriesLab {
+    /// Why no form could be run at all, each reason once; empty: some trial is complete.
+    pub fn nothing_but(&self) -> Vec<&str> {
+        let forms = self.points.iter().flat_map(|point| &point.forms);
+        let all = forms
+            .flat_map(|form| &form.not_run)
+            .filter(|_| self.target.is_none());
+        let mut reasons: Vec<&str> = Vec::new();
+        for why in all.map(String::as_str) {
+            if !reasons.contains(&why) {
+                reasons.push(why);
+            }
+        }
+        reasons
+    }
+}

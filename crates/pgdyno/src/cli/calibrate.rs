@@ -20,7 +20,7 @@ use pgdyno_model::document::calibration::Baseline;
 use pgdyno_model::event::{Notice, PlannedTrial};
 use pgdyno_model::{Observer, Observers, Outcome};
 use pgdyno_output::{JsonArg, StoreArgs, Verbosity, write_report};
-use pgdyno_report::{calibration, notes};
+use pgdyno_report::{calibration, lab, notes};
 use pgdyno_run::calibrate::conduct::{self, CalibrateOptions, GoOn, Means};
 use pgdyno_spec::{Exit, Failure, GeneratorsSpec, ObserveSpec, TargetSpec, TrialSpec, duration};
 use pgdyno_store::Store;
@@ -216,7 +216,10 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
         // What was measured until then is worth showing.
         let written = json_to.write(&document);
         if !args.json.replaces_text() {
-            write_report(format_args!("{}\n", calibration::text(&document)))?;
+            write_report(format_args!(
+                "{}\n",
+                lab::text(&document, calibration::WIDTH)
+            ))?;
         }
         written?;
         return Err(failure);
@@ -224,7 +227,10 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
     let written = json_to.write(&document);
     if !args.json.replaces_text() {
         let notes = notes::of_experiment(&args.store.open()?, &calibration.experiment.uuid)?;
-        write_report(format_args!("{}{notes}", calibration::text(&document)))?;
+        write_report(format_args!(
+            "{}{notes}",
+            lab::text(&document, calibration::WIDTH)
+        ))?;
     }
     written?;
     if !verbosity.quiet {

@@ -1,6 +1,6 @@
 //! `pgdyno lab`: questions that a set of trials answers, on the user's own database.
 
-mod conducted;
+pub(super) mod conducted;
 mod disturb;
 mod failover;
 mod isolation;
@@ -15,26 +15,17 @@ pub use conducted::print;
 use super::generators::{Together, check_new};
 use super::made_args::MadeArgs;
 use super::sweep;
-use crate::screen::Screen;
 use crate::screen::experiment::Lines;
-use pgdyno_model::Observers;
-use pgdyno_output::{Sink, Verbosity, table_width, write_report};
-use pgdyno_report::notes;
-use pgdyno_report::retries_lab::{self, Results};
-use pgdyno_run::experiment::conduct::{self, Means};
+use conducted::{Conducted, show};
+use pgdyno_output::{Sink, Verbosity};
+use pgdyno_report::{lab as report, retries_lab};
+use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::experiment::notebook::StoredExperiment;
 use pgdyno_run::experiment::plan::Plan;
-use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::generators::Conductor;
-use pgdyno_run::settings;
-use pgdyno_spec::{
-    Exit, Failure, GeneratorsSpec, Isolation, TargetSpec, TrialSpec, duration,
-    experiment::{
-        retries_lab::FORMS, retries_lab::LEVELS, retries_lab::Lab, retries_lab::Length,
-        retries_lab::WORKLOADS,
-    },
-    seed_from_clock,
-};
+use pgdyno_spec::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
+use pgdyno_spec::{Exit, Failure, Isolation, TrialSpec};
+use pgdyno_spec::{GeneratorsSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_store::Store;
 
 /// Marks the trials of a first look.
@@ -257,41 +248,30 @@ fn conducted(
     (store, json_to): (&Store, Sink),
     generators: Option<Conductor<'_>>,
 ) -> Result<Exit, Failure> {
-    let journals = settings::directory()?;
-    let interrupts = pgdyno_run::interrupts()?;
     let notebook = StoredExperiment::new(store, &plan.identity).tagged(vec![TAG.to_owned()]);
-    if !verbosity.quiet {
-        let (_, words) = conduct::whole_time(plan);
-        pgdyno_output::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());
-    }
-    let mut results = Results::default();
-    let mut screen = Screen::new(verbosity);
     let mut lines = Lines::on_stderr(verbosity);
-    let ended = conduct::conduct(
+    let ended = Conducted {
+        name: "lab retries",
         plan,
-        Means {
-            wanted: args.made.target.clone(),
-            observe: Default::default(),
-            target: None,
-            replace: true,
-            journals: &journals,
-            progress: &mut verbosity.progress(),
-            observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
-            study: &mut TrialsAlone,
-            notebook: &notebook,
-            generators,
-            interrupts,
-        },
-    )?;
-    let nothing_but = results.nothing_but();
-    let document = results.document();
-    let written = json_to.write(&document);
-    if !args.made.json.replaces_text() && nothing_but.is_empty() {
-        let text = retries_lab::text(&document, table_width().min(WIDTH));
-        let notes = notes::of_experiment(store, notebook.uuid()?)?;
-        write_report(format_args!("{text}{notes}"))?;
+        notebook: &notebook,
+        wanted: args.made.target.clone(),
+        observe: Default::default(),
+        generators,
     }
-    written?;
+    .run_with_lines(&mut TrialsAlone, verbosity, &mut lines)?;
+    let row = store.experiment(notebook.uuid()?)?;
+    let document = retries_lab::lab(&report::Trials::of(store, &row)?)?;
+    let nothing_but = document.nothing_but();
+    let found = nothing_but
+        .is_empty()
+        .then_some(&document as &dyn report::Lab);
+    show(
+        found,
+        &document,
+        (store, &notebook),
+        (&args.made.json, json_to),
+        WIDTH,
+    )?;
     sweep::kept_as(&plan.identity.name, verbosity);
     if let Some(failure) = ended.early {
         return Err(failure);

@@ -9,7 +9,7 @@ use pgdyno_observe::catalog;
 use pgdyno_output::{JsonArg, StoreArgs, Verbosity, table_width, width, write_report};
 use pgdyno_report::summary::Detail;
 use pgdyno_report::table::one_line;
-use pgdyno_report::{calibration, capacity, documents, notes, observed, points, summary};
+use pgdyno_report::{calibration, capacity, documents, lab, notes, observed, points, summary};
 use pgdyno_run::command_line::quoted;
 use pgdyno_spec::{Exit, Failure};
 use pgdyno_store::Store;
@@ -122,7 +122,10 @@ fn experiment(args: &ShowArgs, store: &Store, called: &str) -> Result<Exit, Fail
         let document = calibration::document(&calibrated);
         if !args.json.replaces_text() {
             let notes = notes::of_experiment(store, &row.uuid)?;
-            write_report(format_args!("{}{notes}", calibration::text(&document)))?;
+            write_report(format_args!(
+                "{}{notes}",
+                lab::text(&document, calibration::WIDTH)
+            ))?;
         }
         return json_to.write(&document).map(|()| Exit::Ok);
     }

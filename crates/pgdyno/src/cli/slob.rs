@@ -7,31 +7,23 @@ use clap::{Args, Subcommand, ValueEnum};
 use pgdyno_platform::file_system;
 use pgdyno_platform::host::Host;
 
+use super::lab::conducted::{Conducted, show};
 use super::lab::print;
 use super::made_args::MadeArgs;
 use super::sweep::kept_as;
-use crate::screen::Screen;
-use crate::screen::experiment::Lines;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, facts, trouble};
+use pgdyno_model::Progress;
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::{Observers, Progress};
-use pgdyno_output::{Verbosity, table_width, write_report};
-use pgdyno_report::notes;
-use pgdyno_report::slob_sweep::{self, Results};
-use pgdyno_run::experiment::conduct::{self, Means};
+use pgdyno_output::Verbosity;
+use pgdyno_report::lab::{Lab, Trials};
+use pgdyno_report::slob_sweep::Results;
 use pgdyno_run::experiment::notebook::StoredExperiment;
 use pgdyno_run::experiment::plan::Plan;
-use pgdyno_run::experiment::study::TrialsAlone;
-use pgdyno_run::settings;
-use pgdyno_spec::{
-    Exit, Failure, OwnSpec, TargetSpec, duration,
-    experiment::{
-        slob_sweep::PREFIX, slob_sweep::Room, slob_sweep::SlobSweep, slob_sweep::SlobVary,
-    },
-    seed_from_clock,
-};
+use pgdyno_spec::experiment::slob_sweep::{PREFIX, Room, SlobSweep, SlobVary};
+use pgdyno_spec::{Exit, Failure};
+use pgdyno_spec::{OwnSpec, TargetSpec, duration, seed_from_clock};
 
 /// Tables are at most this wide, where that is possible.
 const WIDTH: usize = 120;
@@ -165,46 +157,33 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let experiment = made.experiment;
     let seed = experiment.seed.unwrap_or_else(seed_from_clock);
     let plan = Plan::new(experiment, &wanted, seed)?;
-    let journals = settings::directory()?;
-    let interrupts = pgdyno_run::interrupts()?;
     let store = args.made.store.open()?;
     let _served = args.made.serve.start(&args.made.store)?;
     let notebook = StoredExperiment::new(&store, &plan.identity);
     if !verbosity.quiet {
-        let (_, words) = conduct::whole_time(&plan);
-        pgdyno_output::remark!(
-            "pgdyno: slob sweep: {} trials on a table of {}, {words}",
-            plan.slots.len(),
-            pgdyno_spec::text::bytes((sweep.blocks * room.block) as f64)
-        );
+        let size = pgdyno_spec::text::bytes((sweep.blocks * room.block) as f64);
+        pgdyno_output::remark!("pgdyno: slob sweep: on a table of {size}");
     }
+    let ended = Conducted {
+        name: "slob sweep",
+        plan: &plan,
+        notebook: &notebook,
+        wanted,
+        observe: Default::default(),
+        generators: None,
+    }
+    .run(verbosity)?;
+    let row = store.experiment(notebook.uuid()?)?;
     let mut results = Results::new(sweep.vary, room);
-    let mut screen = Screen::new(verbosity);
-    let mut lines = Lines::on_stderr(verbosity);
-    let ended = conduct::conduct(
-        &plan,
-        Means {
-            observe: Default::default(),
-            wanted,
-            target: None,
-            replace: true,
-            journals: &journals,
-            progress: &mut verbosity.progress(),
-            observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
-            study: &mut TrialsAlone,
-            notebook: &notebook,
-            generators: None,
-            interrupts,
-        },
+    Trials::of(&store, &row)?.each(|over| results.add(&over))?;
+    let found = (ended.complete > 0).then_some(&results as &dyn Lab);
+    show(
+        found,
+        &results.document(),
+        (&store, &notebook),
+        (&args.made.json, json_to),
+        WIDTH,
     )?;
-    let document = results.document();
-    let written = json_to.write(&document);
-    if !args.made.json.replaces_text() && ended.complete > 0 {
-        let text = slob_sweep::text(&document, table_width().min(WIDTH));
-        let notes = notes::of_experiment(&store, notebook.uuid()?)?;
-        write_report(format_args!("{text}{notes}"))?;
-    }
-    written?;
     kept_as(&plan.identity.name, verbosity);
     if !verbosity.quiet && target.kind != TargetKind::Own {
         pgdyno_output::remark!(

@@ -1,35 +1,36 @@
 //! A calibration for people, alone or beside others.
 
+use std::collections::BTreeSet;
+
 use pgdyno_model::Fact;
 use pgdyno_model::document::calibration::{
     Baseline, Bend, Calibration, CalibrationLine, Concurrency, LineVerdict, Range, Saturation,
     Step, What, Yardstick,
 };
 
-use crate::answer;
 use crate::table::{Table, one_line};
 use pgdyno_diagnose::calibration::judge::ms;
+use pgdyno_model::document::section::{
+    FigureTable, Section, SectionPart, TableCell, TableColumn, Tone,
+};
 use pgdyno_spec::text as figures;
 
 /// Tables are at most this wide, where that is possible.
-const WIDTH: usize = 80;
+pub const WIDTH: usize = 80;
 
-/// All of it, ready to be printed.
-pub fn text(c: &Calibration) -> String {
-    let mut text = heading(c);
-    if c.lines.is_empty() {
-        return text + "\nnothing was measured\n";
-    }
-    text += &format!("\n{}\n{}", answer::text(&super::answer(c)), lines(c));
-    text += &comments(c);
-    text += &format!("\n{}", baseline(c));
-    if let Some(more) = &c.concurrency {
-        text += &format!("\n{}", concurrency(more));
-    }
-    text
+/// What it shows below its answer.
+pub(super) fn sections(c: &Calibration) -> Vec<Section> {
+    let mut parts = vec![SectionPart::Table(lines(c))];
+    parts.push(SectionPart::text("", comments(c)));
+    parts.push(SectionPart::text("", vec![baseline(c)]));
+    parts.extend(c.concurrency.as_ref().map(concurrency));
+    let title = "Is the infrastructure as fast as expected?";
+    let lead = "The simplest workload, one client: mean times (upright lines) and what good infrastructure needs \
+                (bars).";
+    vec![Section::new("calibration", "Calibration", title, parts).lead(lead)]
 }
 
-fn heading(c: &Calibration) -> String {
+pub(super) fn heading(c: &Calibration) -> String {
     let rows = c.variables.get("recordcount");
     let rows = rows.map_or_else(String::new, |rows| format!(", {rows} rows"));
     let params = c
@@ -62,76 +63,92 @@ fn title(what: What) -> &'static str {
     }
 }
 
-fn lines(c: &Calibration) -> String {
-    let mut table = Table::default();
-    table.row([
-        "ms", "count", "min", "p50", "p95", "p99", "mean", "expected", "less RTT", "verdict",
-    ]);
-    let time = |us: Option<u64>| us.map_or_else(|| "–".to_owned(), figures::ms);
+fn lines(c: &Calibration) -> FigureTable {
+    let mut columns = vec![TableColumn::words("ms")];
+    columns.extend(TableColumn::figures(["count", "min", "p50", "p95", "p99"]));
+    columns.push(TableColumn::bars("mean", "and what is expected"));
+    columns.extend(TableColumn::figures(["expected", "less RTT", "verdict"]));
+    columns.push(TableColumn::words("consists of").on_page());
+    let mut table = FigureTable::new("", columns);
+    let time = |us: Option<u64>| {
+        us.map_or_else(|| figures::DASH.to_owned(), figures::ms)
+            .into()
+    };
     for line in &c.lines {
+        let ends = (line.expected.low_us / 1e3, line.expected.high_us / 1e3);
+        let parts = line.parts.iter().filter(|(_, us)| **us > 0.0);
+        let parts = parts.map(|(part, us)| {
+            let name = part.trim_end_matches("_us");
+            format!("{name} {}", figures::time(*us))
+        });
+        let tone = match line.verdict {
+            LineVerdict::Missed => Tone::Bad,
+            LineVerdict::Met | LineVerdict::Better => Tone::Good,
+        };
         table.row([
-            title(line.line).to_owned(),
-            figures::count(line.count),
+            title(line.line).into(),
+            figures::count(line.count).into(),
             time(line.min_us),
             time(line.p50_us),
             time(line.p95_us),
             time(line.p99_us),
-            ms(line.mean_us),
-            range(line.expected),
-            line.without_round_trip_us.map_or_else(String::new, ms),
-            verdict(line),
+            TableCell::from(ms(line.mean_us)).bar(Some(line.mean_us / 1e3), Some(ends), Vec::new()),
+            range(line.expected).into(),
+            line.without_round_trip_us
+                .map_or_else(String::new, ms)
+                .into(),
+            TableCell::from(verdict(line)).tone(tone),
+            parts.collect::<Vec<_>>().join(", ").into(),
         ]);
     }
-    table.text(WIDTH)
-        + "the mean is judged against the upper end; less RTT: p50 minus the p50 of the round trip\n"
-        + &endpoints(c)
-        + &yardsticks(c)
+    let judged =
+        "the mean is judged against the upper end; less RTT: p50 minus the p50 of the round trip";
+    table.notes.push(judged.to_owned());
+    table.notes.extend(endpoints(c));
+    table.notes.extend(yardsticks(c));
+    table
 }
 
 /// What each of several endpoints takes: the lines are those of the slowest.
-fn endpoints(c: &Calibration) -> String {
-    let mut text = String::new();
-    for line in &c.lines {
-        let Some(worst) = &line.endpoint else {
-            continue;
-        };
-        text += &format!(
-            "{} at the slowest of {} endpoints, {}:\n",
-            title(line.line),
-            line.endpoints.len(),
-            one_line(worst)
-        );
-        for at in &line.endpoints {
-            text += &format!(
-                "    {:>10} ms on average  {}  {}\n",
-                ms(at.mean_us),
-                one_line(&at.name),
-                at.verdict.name()
-            );
-        }
-    }
-    text
+fn endpoints(c: &Calibration) -> Vec<String> {
+    let of_line = |line: &CalibrationLine| {
+        let worst = one_line(line.endpoint.as_deref()?);
+        let each = line.endpoints.iter().map(|at| {
+            let (mean, name) = (ms(at.mean_us), one_line(&at.name));
+            format!("{mean} ms on average at {name} ({})", at.verdict.name())
+        });
+        let each = each.collect::<Vec<_>>().join(", ");
+        let (name, count) = (title(line.line), line.endpoints.len());
+        Some(format!(
+            "{name} at the slowest of {count} endpoints, {worst}: {each}"
+        ))
+    };
+    c.lines.iter().filter_map(of_line).collect()
 }
 
 /// Where the expectations are from, a line for each yardstick.
-fn yardsticks(c: &Calibration) -> String {
+fn yardsticks(c: &Calibration) -> Vec<String> {
     let of = |yardstick: Yardstick| {
         let lines = c.lines.iter().filter(|line| line.yardstick == yardstick);
-        lines.map(|line| title(line.line)).collect::<Vec<_>>()
+        lines
+            .map(|line| title(line.line))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
-    let mut text = String::new();
+    let mut all = Vec::new();
     let by_host = of(Yardstick::Host);
-    if let (Some(host), [_, ..]) = (c.host.known(), by_host.as_slice()) {
-        text += &format!(
-            "expected of {}: by what this host can do:\n    {} ms there and back over {}",
-            by_host.join(", "),
+    if let Some(host) = c.host.known().filter(|_| !by_host.is_empty()) {
+        let sync = host
+            .sync_us
+            .known()
+            .map(|us| format!(", {} ms a sync of its disk", ms(*us)));
+        all.push(format!(
+            "expected of {by_host}: by what this host can do: {} ms there and back over {}{}, {} ms of work",
             ms(host.round_trip_us),
-            host.way
-        );
-        if let Some(sync_us) = host.sync_us.known() {
-            text += &format!(", {} ms a sync of its disk", ms(*sync_us));
-        }
-        text += &format!(", {} ms of work\n", figures::ms_shortly(host.work_us));
+            host.way,
+            sync.unwrap_or_default(),
+            figures::ms_shortly(host.work_us)
+        ));
     }
     let by_article = of(Yardstick::Article);
     if !by_article.is_empty() {
@@ -142,16 +159,15 @@ fn yardsticks(c: &Calibration) -> String {
             },
             Fact::Unknown(why) => one_line(why),
         };
-        text += &format!(
-            "expected of {}: an article's figures (pgdyno help calibrate), not this host's: {why}\n",
-            by_article.join(", ")
-        );
+        all.push(format!(
+            "expected of {by_article}: an article's figures (pgdyno help calibrate), not this host's: {why}"
+        ));
     }
     let asked = of(Yardstick::Asked);
     if !asked.is_empty() {
-        text += &format!("expected of {}: --expect\n", asked.join(", "));
+        all.push(format!("expected of {asked}: --expect"));
     }
-    text
+    all
 }
 
 fn verdict(line: &CalibrationLine) -> String {
@@ -171,44 +187,42 @@ fn range(range: Range) -> String {
     }
 }
 
-/// Causes of misses, what to look at, and what is known of the sync.
-fn comments(c: &Calibration) -> String {
-    let mut text = String::new();
-    let mut reported: Vec<&str> = Vec::new();
+/// Causes of misses, what to look at, and what is known of the sync; each sentence once.
+fn comments(c: &Calibration) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut said: BTreeSet<&str> = BTreeSet::new();
     for line in &c.lines {
         let name = match &line.endpoint {
             Some(endpoint) => format!("{} at {}", title(line.line), one_line(endpoint)),
             None => title(line.line).to_owned(),
         };
         if let Some(cause) = &line.cause {
-            text += &format!("\n{name}: {}: {}\n", cause.part.name(), cause.sentence);
-            for evidence in &cause.evidence {
-                if !reported.contains(&evidence.as_str()) {
-                    text += &format!("    {evidence}\n");
-                    reported.push(evidence);
-                }
-            }
+            all.push(format!("{name}: {}: {}", cause.part.name(), cause.sentence));
+            all.extend(
+                cause
+                    .evidence
+                    .iter()
+                    .filter(|it| said.insert(it.as_str()))
+                    .cloned(),
+            );
         } else if line.verdict == LineVerdict::Missed {
-            text += &format!("\n{name}: the cause is not known: the round trip was not measured\n");
+            all.push(format!(
+                "{name}: the cause is not known: the round trip was not measured"
+            ));
         }
-        for doubt in &line.doubts {
-            if !reported.contains(&doubt.as_str()) {
-                text += &format!("\n(!) {name}: {doubt}\n");
-                reported.push(doubt);
-            }
-        }
-    }
-    let sentences = c.sync.sentences.iter();
-    let sentences: Vec<&String> = sentences
-        .filter(|s| !reported.contains(&s.as_str()))
-        .collect();
-    if !sentences.is_empty() {
-        text.push('\n');
-        sentences
+        let doubts = line
+            .doubts
             .iter()
-            .for_each(|sentence| text += &format!("sync: {sentence}\n"));
+            .filter(|doubt| said.insert(doubt.as_str()));
+        all.extend(doubts.map(|doubt| format!("(!) {name}: {doubt}")));
     }
-    text
+    let sync = c
+        .sync
+        .sentences
+        .iter()
+        .filter(|sentence| said.insert(sentence.as_str()));
+    all.extend(sync.map(|sentence| format!("sync: {sentence}")));
+    all
 }
 
 fn baseline(c: &Calibration) -> String {
@@ -219,7 +233,7 @@ fn baseline(c: &Calibration) -> String {
                 matches!(line.line, What::Read | What::Update) && !line.doubts.is_empty()
             });
             let doubtful = if doubtful { ", but (!) doubtful" } else { "" };
-            format!("baseline met: read and update are as fast as expected or faster{doubtful}\n")
+            format!("baseline met: read and update are as fast as expected or faster{doubtful}")
         }
         Some(Baseline::Missed) => {
             let missed = c.lines.iter().filter(|line| {
@@ -233,67 +247,81 @@ fn baseline(c: &Calibration) -> String {
                     format!("{}{cause}", title(line.line))
                 })
                 .collect();
-            format!("baseline MISSED: {}\n", missed.join(", "))
+            format!("baseline MISSED: {}", missed.join(", "))
         }
-        None => "baseline not known: reads and updates were not measured to the end\n".to_owned(),
+        None => "baseline not known: reads and updates were not measured to the end".to_owned(),
     }
 }
 
-fn concurrency(c: &Concurrency) -> String {
-    let mut table = Table::default();
-    table.row(["clients", "done/s", "p50 ms", "p99 ms", "failed", ""]);
+fn concurrency(c: &Concurrency) -> SectionPart {
+    let mut columns = vec![
+        TableColumn::words("clients"),
+        TableColumn::bars("done/s", "more is better"),
+    ];
+    columns.push(TableColumn::figure("p50 ms"));
+    columns.push(TableColumn::bars("p99 ms", "less is better"));
+    columns.extend([TableColumn::figure("failed"), TableColumn::words("")]);
+    let mut table = FigureTable::new("", columns);
     for step in &c.steps {
-        let time = |us: Option<u64>| us.map_or_else(|| "–".to_owned(), figures::ms);
+        let time = |us: Option<u64>| {
+            TableCell::from(us.map_or_else(|| figures::DASH.to_owned(), figures::ms))
+        };
+        let p99_ms = step.p99_us.map(|us| us as f64 / 1e3);
+        let limit = if step.client_bound {
+            "pgdyno is the limit"
+        } else {
+            ""
+        };
         table.row([
-            step.clients.to_string(),
-            figures::rate(step.goodput_per_s),
+            step.clients.to_string().into(),
+            TableCell::from(figures::rate(step.goodput_per_s)).bar(
+                Some(step.goodput_per_s),
+                None,
+                Vec::new(),
+            ),
             time(step.p50_us),
-            time(step.p99_us),
-            figures::count(step.failed),
-            if step.client_bound {
-                "pgdyno is the limit".to_owned()
-            } else {
-                String::new()
-            },
+            time(step.p99_us).bar(p99_ms, None, Vec::new()),
+            figures::count(step.failed).into(),
+            limit.into(),
         ]);
     }
     let least = c.least_growth * 100.0;
-    let mut text = table.text(WIDTH);
-    match c.throughput_stops {
-        Some(Saturation::At {
-            clients,
-            goodput_per_s,
-        }) => {
-            text += &format!(
-                "throughput stops growing at {}: {}/s; more clients add less than {least:.0} %\n",
-                clients_words(clients),
-                figures::rate(goodput_per_s)
-            );
-        }
-        Some(Saturation::Beyond { clients, .. }) => {
-            text += &format!(
-                "throughput still grows at {}, the largest number tried\n",
+    table
+        .notes
+        .extend(c.throughput_stops.as_ref().map(|stops| match stops {
+            Saturation::At {
+                clients,
+                goodput_per_s,
+            } => format!(
+                "throughput stops growing at {}: {}/s; more clients add less than {least:.0} %",
+                clients_words(*clients),
+                figures::rate(*goodput_per_s)
+            ),
+            Saturation::Beyond { clients, .. } => {
+                format!(
+                    "throughput still grows at {}, the largest number tried",
+                    clients_words(*clients)
+                )
+            }
+        }));
+    table.notes.push(match c.p99_bends {
+        Some(Bend::At { clients }) => {
+            format!(
+                "p99 bends at {}: beyond it grows faster than throughput",
                 clients_words(clients)
-            );
+            )
         }
-        None => {}
-    }
-    text += &match c.p99_bends {
-        Some(Bend::At { clients }) => format!(
-            "p99 bends at {}: beyond it grows faster than throughput\n",
-            clients_words(clients)
-        ),
         Some(Bend::AtOrBelow { clients }) => format!(
-            "p99 bends at {} already: it grows faster than throughput from there on\n",
+            "p99 bends at {} already: it grows faster than throughput from there on",
             clients_words(clients)
         ),
-        Some(Bend::NotSeen) => "p99 has no knee up to the highest throughput\n".to_owned(),
-        None => {
-            let why = c.p99_unknown.as_deref().unwrap_or_default();
-            format!("where p99 bends is not known: {why}\n")
-        }
-    };
-    text
+        Some(Bend::NotSeen) => "p99 has no knee up to the highest throughput".to_owned(),
+        None => format!(
+            "where p99 bends is not known: {}",
+            c.p99_unknown.as_deref().unwrap_or_default()
+        ),
+    });
+    SectionPart::Table(table)
 }
 
 fn clients_words(clients: u32) -> String {

@@ -106,9 +106,9 @@ pub(super) fn of<'a>(target: &'a DisturbTarget, figure: &str) -> Option<&'a Dist
 }
 
 /// Its state, whether it is harm, and the sentence.
-type Judgement = (AnswerState, bool, String);
+pub(super) type Judgement = (AnswerState, bool, String);
 
-fn of_one(target: &DisturbTarget) -> Judgement {
+pub(super) fn of_one(target: &DisturbTarget) -> Judgement {
     let gone = of(target, "no_service_us");
     let counted = gone.map_or(0, |it| it.n);
     let not_known = |words: String| (AnswerState::NotKnown, false, words);

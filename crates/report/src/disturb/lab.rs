@@ -7,17 +7,15 @@ use pgdyno_model::document::disturb_lab::{
     DisturbEffect, DisturbInterval, DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget,
 };
 use pgdyno_model::document::phases::Phase;
-use pgdyno_model::document::{CommandRun, DisturbFigures, Disturbed, Metastable};
-use pgdyno_model::notebook::{Notebook, TrialRow};
-use pgdyno_spec::{
-    Failure, OWN,
-    experiment::{migrate_lab::file_of, migrate_lab::form_of},
-    text as figures,
-};
+use pgdyno_model::document::{CommandRun, DisturbFigures, Disturbed};
+use pgdyno_model::notebook::TrialRow;
+use pgdyno_spec::OWN;
+use pgdyno_spec::experiment::migrate_lab::{file_of, form_of};
+use pgdyno_spec::{Failure, text as figures};
 use pgdyno_stats::recovery::{MIN_REPEATS_FOR_EFFECT, Seen, effect, ordered_interval};
 
-use super::document;
-use crate::truth;
+use super::{answer, document};
+use crate::lab::Trials;
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
@@ -29,7 +27,7 @@ const CLIENTS_MAX: usize = 50;
 ///
 /// # Errors
 /// The notebook cannot be read.
-pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure> {
+pub fn lab(trials: &Trials<'_>) -> Result<DisturbLab, Failure> {
     let mut lab = DisturbLab {
         format: FORMAT,
         lab: "disturb".to_owned(),
@@ -44,10 +42,8 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
     };
     // Forms of a migration have one control.
     let mut controls_of_all = Vec::new();
-    let mut rows: Vec<&TrialRow> = all.iter().filter(|row| counts(row)).collect();
-    rows.sort_by_key(|row| row.number);
-    for row in rows {
-        let outcome = store.outcome(row.number)?;
+    for row in trials.all.iter().filter(|row| counts(row)) {
+        let outcome = trials.store.outcome(row.number)?;
         let spec = &outcome.spec;
         if lab.workload.is_none() {
             lab.workload = Some(outcome.workload.clone());
@@ -134,17 +130,10 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
         target.controls.extend(controls_of_all.iter().cloned());
         sum_up(target);
     }
-    lab.says = match lab.targets.as_slice() {
-        [] => vec!["No trial was begun.".to_owned()],
-        [only] => vec![only.says.clone()],
-        several => several
-            .iter()
-            .map(|target| format!("{}: {}", target.title, target.says))
-            .collect(),
+    lab.says = match answer::answer(&lab) {
+        Some(answer) => vec![format!("{}.", answer.sentence)],
+        None => vec!["No trial was begun.".to_owned()],
     };
-    // Lost writes come before every figure.
-    let truth = truth::of_lab(&lab);
-    lab.says.splice(..0, truth);
     Ok(lab)
 }
 
@@ -309,73 +298,7 @@ pub(super) fn sum_up(target: &mut DisturbTarget) {
             ),
         },
     };
-    target.says = sentence(target);
-}
-
-/// What was found, the gravest first.
-fn sentence(target: &DisturbTarget) -> String {
-    let all = target.repeats.len();
-    let failed: Vec<&DisturbRepeat> = target
-        .repeats
-        .iter()
-        .filter(|repeat| !repeat.troubles.is_empty())
-        .collect();
-    let mut parts = Vec::new();
-    if let Some(first) = failed.first() {
-        parts.push(format!(
-            "a command failed in {} of {all} runs: {}",
-            failed.len(),
-            first.troubles[0]
-        ));
-    }
-    let of = |name: &str| target.summary.iter().find(|it| it.figure == name);
-    let counted = of("no_service_us").map_or(0, |it| it.n);
-    let of_runs = match counted {
-        0 => String::new(),
-        1 => " in one run".to_owned(),
-        n => format!(", median of {n} runs"),
-    };
-    if counted == 0 {
-        parts.push("there is no run with figures".to_owned());
-        return finish(&parts);
-    }
-    match of("no_service_us").and_then(|it| it.median) {
-        Some(us) if us > 0.0 => parts.push(format!(
-            "service was gone for {}{of_runs}",
-            figures::time(us)
-        )),
-        _ => parts.push(format!("no time without service{of_runs}")),
-    }
-    if let Some(back) = of("back_us") {
-        let within = within(target);
-        match (back.never, back.median) {
-            (never, _) if never > 0 => parts.push(format!(
-                "in {never} of {} it was not back when the trial ended",
-                back.n
-            )),
-            (_, Some(0.0)) => {
-                parts.push(format!("never below 90 % of the usual answered {within}"))
-            }
-            (_, Some(us)) => parts.push(format!(
-                "{} until 90 % of the usual were answered {within} again",
-                figures::time(us)
-            )),
-            (_, None) => {}
-        }
-    }
-    let stays = target.repeats.iter().filter(|repeat| repeat.counts);
-    let stays = stays.filter_map(|repeat| repeat.figures.as_ref());
-    let stays = stays.filter(|it| it.metastable == Metastable::Yes).count();
-    if stays > 0 {
-        parts.push(format!(
-            "metastable in {stays} of {counted}: goodput stays down at the same load"
-        ));
-    }
-    // Its figure is shown as unknown.
-    if target.effect.is_seen == Some(false) {
-        parts.push(target.effect.says.clone());
-    }
-    finish(&parts)
+    target.says = format!("{}.", answer::of_one(target).2);
 }
 
 /// The limit, if all repeats have the same.
@@ -389,11 +312,4 @@ pub(super) fn within(target: &DisturbTarget) -> String {
         (Some(low), Some(high)) => format!("within {} to {}", time(low), time(high)),
         _ => "in time".to_owned(),
     }
-}
-
-fn finish(parts: &[String]) -> String {
-    let text = parts.join("; ");
-    let mut chars = text.chars();
-    let first = chars.next().map(|c| c.to_uppercase().to_string());
-    format!("{}{}.", first.unwrap_or_default(), chars.as_str())
 }

@@ -3,14 +3,13 @@
 
 use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
 use pgdyno_model::document::disturb_lab::{DisturbLab, DisturbRepeat, DisturbTarget};
+use pgdyno_model::document::section::{FigureTable, SectionPart, TableCell, TableColumn};
 use pgdyno_model::document::{
     MigrationHolder, MigrationRun, MigrationStandby, MigrationStatement, Proof,
 };
 use pgdyno_spec::text as figures;
 
 use super::answer::{of, remedies, sure};
-use crate::table::Table;
-use crate::wrap::wrapped;
 
 /// Where the page shows it.
 const SECTION: &str = "disturb";
@@ -32,7 +31,6 @@ const SIDE_EFFECTS: [(&str, &str); 2] = [
 ];
 /// Characters of a statement, and of a session's query, that are shown.
 const STATEMENT_CHARS: usize = 70;
-const INDENT: usize = 13;
 
 /// Whether its targets are forms of a migration.
 pub(super) fn is_of(lab: &DisturbLab) -> bool {
@@ -262,10 +260,9 @@ fn dash() -> String {
 }
 
 /// The forms side by side.
-pub(super) fn table(lab: &DisturbLab, width: usize) -> String {
-    let mut table = Table::default();
-    table.row([
-        "",
+pub(super) fn table(lab: &DisturbLab) -> FigureTable {
+    let mut columns = vec![TableColumn::words("form")];
+    columns.extend(TableColumn::figures([
         "no commit s",
         "missed",
         "p99 before",
@@ -275,16 +272,18 @@ pub(super) fn table(lab: &DisturbLab, width: usize) -> String {
         "queue",
         "retries",
         "done",
-    ]);
+    ]));
+    let mut table = FigureTable::new("", columns);
     for target in &lab.targets {
         let form = Form::of(target);
         let median = |figure: &str| of(target, figure).and_then(|it| it.median);
         let most = |read: fn(&MigrationRun) -> u64| form.runs.iter().map(|run| read(run)).max();
         let seconds = |us: f64| figures::fixed(us / 1e6, 2);
+        let missed = median("missed").map(|missed| figures::count(missed.round() as u64));
         let mut cells = vec![
             target.title.clone(),
             form.outage_us.map_or_else(dash, seconds),
-            median("missed").map_or_else(dash, |missed| figures::count(missed.round() as u64)),
+            missed.unwrap_or_else(dash),
         ];
         cells.extend(["before", "during", "after"].map(|phase| p99(&target.repeats, phase)));
         cells.extend([
@@ -293,9 +292,9 @@ pub(super) fn table(lab: &DisturbLab, width: usize) -> String {
             most(|run| run.retries).map_or_else(dash, figures::count),
             format!("{} of {}", form.runs.len() - form.undone(), form.runs.len()),
         ]);
-        table.row(cells);
+        table.row(cells.into_iter().map(TableCell::from));
     }
-    format!("\n{}", table.text(width))
+    table
 }
 
 /// The median of a phase's p99 over the runs that count.
@@ -315,18 +314,13 @@ fn p99(repeats: &[DisturbRepeat], phase: &str) -> String {
 }
 
 /// What the migration of this form did, at the run that waited longest.
-pub(super) fn of_form(target: &DisturbTarget) -> String {
+pub(super) fn of_form(target: &DisturbTarget) -> Option<SectionPart> {
     let runs = target
         .repeats
         .iter()
         .filter_map(|repeat| Some((repeat.trial, repeat.migration.as_deref()?)));
-    let Some((trial, run)) = runs.max_by_key(|(_, run)| run.waited_us()) else {
-        return String::new();
-    };
-    let mut text = format!("In trial {trial}, as {} runs it:\n", run.tool);
-    for statement in &run.statements {
-        text += &of_statement(statement);
-    }
+    let (trial, run) = runs.max_by_key(|(_, run)| run.waited_us())?;
+    let mut lines: Vec<String> = run.statements.iter().map(of_statement).collect();
     let mut holders: Vec<&MigrationHolder> = run.holders.iter().collect();
     holders.sort_by_key(|holder| std::cmp::Reverse(holder.to_us - holder.from_us));
     for holder in holders.iter().take(HOLDERS_SHOWN) {
@@ -344,7 +338,7 @@ pub(super) fn of_form(target: &DisturbTarget) -> String {
             holder.words(),
             short(&holder.query)
         );
-        text += &wrapped("waited", &words, INDENT);
+        lines.push(format!("waited: {words}"));
     }
     if run.victims_total > 0 {
         let victims = run.victims.first().map_or_else(String::new, |it| {
@@ -359,26 +353,25 @@ pub(super) fn of_form(target: &DisturbTarget) -> String {
             figures::plural(run.victims_total, "session"),
             figures::count(run.queue_max())
         );
-        text += &wrapped("behind it", &words, INDENT);
+        lines.push(format!("behind it: {words}"));
     }
     for standby in &run.standbys {
-        text += &wrapped("standby", &of_standby(standby), INDENT);
+        lines.push(format!("standby: {}", of_standby(standby)));
     }
     for (count, what) in endings(target) {
         let tries = figures::plural(count, "try").replace("trys", "tries");
         let words = format!("{tries} ended with \"{what}\", over all runs");
-        text += &wrapped("clients", &words, INDENT);
+        lines.push(format!("clients: {words}"));
     }
     for (word, what) in [
         ("failed", &run.error),
         ("left", &run.left),
         ("not seen", &run.unseen),
     ] {
-        text += &what
-            .as_ref()
-            .map_or_else(String::new, |what| wrapped(word, what, INDENT));
+        lines.extend(what.iter().map(|what| format!("{word}: {what}")));
     }
-    text
+    let title = format!("In trial {trial}, as {} runs it", run.tool);
+    Some(SectionPart::text(&title, lines))
 }
 
 fn of_standby(it: &MigrationStandby) -> String {
@@ -441,7 +434,7 @@ fn of_statement(it: &MigrationStatement) -> String {
             figures::bytes(bytes as f64)
         ));
     }
-    wrapped(&format!("line {}", it.line), &words, INDENT)
+    format!("line {}: {words}", it.line)
 }
 
 fn short(text: &str) -> String {

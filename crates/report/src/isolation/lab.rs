@@ -6,12 +6,13 @@ use pgdyno_model::document::isolation::{IsolationCheck, IsolationFound, Isolatio
 use pgdyno_model::document::isolation_lab::{
     IsolationCell, IsolationLab, IsolationLevel, IsolationRate, IsolationSeen, IsolationTrial,
 };
-use pgdyno_model::notebook::{Notebook, TrialRow};
+use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Fact, State};
 use pgdyno_spec::{Failure, text as figures};
 
 use super::columns::{COLUMNS, Column, LOST_WRITE, NOTHING_ABORTED, at_most};
 use super::sure;
+use crate::lab::Trials;
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
@@ -44,13 +45,11 @@ pub struct Tried {
 ///
 /// # Errors
 /// The notebook cannot be read.
-pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<IsolationLab, Failure> {
+pub fn lab(trials: &Trials<'_>) -> Result<IsolationLab, Failure> {
     let mut lab = empty();
-    let mut rows: Vec<&TrialRow> = all.iter().filter(|row| is_part(row)).collect();
-    rows.sort_by_key(|row| row.number);
     let mut tried = Vec::new();
-    for row in rows {
-        let outcome = store.outcome(row.number)?;
+    for row in trials.all.iter().filter(|row| is_part(row)) {
+        let outcome = trials.store.outcome(row.number)?;
         if lab.target.is_none() {
             lab.target = Some(row.target.clone());
             lab.server = row.server_version.clone();

@@ -6,10 +6,12 @@ use pgdyno_model::document::isolation::{
 };
 use pgdyno_model::document::isolation_lab::{IsolationLab, IsolationTrial};
 
+use super::answer::answer;
 use super::columns::NOTHING_ABORTED;
 use super::columns::{COLUMNS, at_most};
 use super::lab::{Tried, empty, finish, share_text};
-use super::{answer, text};
+use crate::lab::{Lab, text as text_of};
+use crate::sections;
 
 /// A whole check of 10,000 pairs at a level that promises this one.
 fn whole(in_effect: &str, promised: &str) -> IsolationCheck {
@@ -631,4 +633,23 @@ fn an_upper_limit_is_never_rounded_down() {
     assert_eq!(at_most(0), None);
     assert_eq!(share_text(at_most(299).unwrap_or_default()), "1 in 100");
     assert_eq!(share_text(1.0 / 204_999.0), "1 in 200,000");
+}
+
+fn text(lab: &IsolationLab) -> String {
+    text_of(lab, 80)
+}
+
+#[test]
+fn markdown_says_what_is_forbidden_and_tells_the_story() {
+    let text = sections::markdown(&seen_and_forbidden().sections());
+    for part in [
+        "| asked for | serializable |",
+        "| 3 FORBIDDEN; in ",
+        "| 0 (&lt; 1 in 3,300); ",
+        "| WRONG |",
+        "G2-item at SERIALIZABLE",
+        " (trial 1):\n\n- T1 comes before T2\n",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
 }

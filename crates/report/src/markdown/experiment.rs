@@ -2,9 +2,9 @@
 
 use pgdyno_model::document::page::ExperimentPage;
 
-use crate::answer;
+use crate::{answer, sections};
 
-use super::{common, escaped, isolation, rate, table};
+use super::{common, escaped, rate, table};
 use pgdyno_spec::text as figures;
 
 /// It, ready to be pasted.
@@ -39,11 +39,10 @@ pub fn experiment(document: &ExperimentPage) -> String {
         "limited by",
     ];
     let points = table(&heading, &points.collect::<Vec<_>>());
-    let isolation = document.isolation_lab.as_ref().map(isolation::lab);
     let answer = document.answer.as_ref().map(answer::markdown);
     common::begin(&document.common)
         + &answer.unwrap_or_default()
-        + &isolation.unwrap_or_default()
+        + &sections::markdown(document.sections.as_deref().unwrap_or_default())
         + &points
         + &common::end(&document.common)
 }

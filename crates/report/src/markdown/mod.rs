@@ -4,7 +4,6 @@
 mod common;
 mod comparison;
 mod experiment;
-mod isolation;
 mod trial;
 
 pub use comparison::comparison;

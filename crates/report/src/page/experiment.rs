@@ -1,19 +1,18 @@
 //! An experiment's page: its points on a grid of what varies, every trial in run order, and the pages
 //! of its trials within the same file.
 
-use pgdyno_model::notebook::{ExperimentRow, Filter, Notebook, TrialRow};
+use pgdyno_model::notebook::{ExperimentRow, Notebook, TrialRow};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
-use super::blocks::Defined;
 use super::{begin, environment, trial, words};
-use crate::answer::Special;
 use crate::answer::sweep::{self, Planned, Sweep};
+use crate::lab::{self, Lab, Trials};
 use crate::points::{Given, Targets};
 use crate::table::one_line;
-use crate::{calibration, documents, points};
+use crate::{capacity, documents, points};
 use pgdyno_diagnose::{self, diagnose};
 use pgdyno_model::document::Trial;
 use pgdyno_model::document::capacity::Capacity;
@@ -44,12 +43,7 @@ pub fn experiment(
     with_trials: Option<Rows>,
     progress: &mut dyn Progress,
 ) -> Result<ExperimentPage, Failure> {
-    let mut all = store.trials(&Filter {
-        experiment: Some(row.uuid.clone()),
-        ..Filter::default()
-    })?;
-    all.sort_by_key(|trial| trial.number);
-    of(store, row, all, with_trials, progress)
+    of(Trials::of(store, row)?, with_trials, progress)
 }
 
 /// The document of trials that no experiment holds together: those with the same workload and the
@@ -105,7 +99,12 @@ pub fn set(
             .map_or_else(String::new, |trial| trial.started.clone()),
         definition: String::new(),
     };
-    of(store, &row, all, with_trials, progress)
+    let trials = Trials {
+        store,
+        experiment: &row,
+        all,
+    };
+    of(trials, with_trials, progress)
 }
 
 /// The trials that figures are made from.
@@ -115,27 +114,28 @@ fn counted(all: &[TrialRow]) -> Vec<TrialRow> {
 }
 
 fn of(
-    store: &dyn Notebook,
-    row: &ExperimentRow,
-    all: Vec<TrialRow>,
+    trials: Trials<'_>,
     with_trials: Option<Rows>,
     progress: &mut dyn Progress,
 ) -> Result<ExperimentPage, Failure> {
-    let numbers: Vec<i64> = all.iter().map(|trial| trial.number).collect();
-    store.will_read(&numbers);
-    let page = read(store, row, all, with_trials, progress);
-    store.will_read(&[]);
+    let numbers: Vec<i64> = trials.all.iter().map(|trial| trial.number).collect();
+    trials.store.will_read(&numbers);
+    let page = read(&trials, with_trials, progress);
+    trials.store.will_read(&[]);
     page
 }
 
 fn read(
-    store: &dyn Notebook,
-    row: &ExperimentRow,
-    all: Vec<TrialRow>,
+    from: &Trials<'_>,
     with_trials: Option<Rows>,
     progress: &mut dyn Progress,
 ) -> Result<ExperimentPage, Failure> {
-    let found = points::of_trials(store, row, all.clone())?;
+    let Trials {
+        store,
+        experiment: row,
+        all,
+    } = from;
+    let found = points::of_trials(*store, row, all.clone())?;
     let mut judged = Judged::new();
     let mut sizes = BTreeMap::new();
     let mut first = None;
@@ -147,7 +147,7 @@ fn read(
         progress.trials_read(at, all.len());
         let outcome = store.outcome(trial.number)?;
         if let Some((rows, pages)) = &mut pages {
-            pages.add(store, &outcome, trial, *rows)?;
+            pages.add(*store, &outcome, trial, *rows)?;
         }
         let verdict = diagnose(&outcome).map(|(_, verdict)| verdict);
         if let Some(verdict) = verdict {
@@ -161,16 +161,17 @@ fn read(
     let first = first.as_ref();
     let planned = Planned::of(row);
     let axes = Axes::of(&found.points, &planned.values());
-    let calibrated = pgdyno_diagnose::calibration::read::of_experiment(store, row)?;
-    let defined = Defined::of(row);
-    let capacity = defined.capacity(store, &all, &found.points)?;
+    let capacity = capacity::of_experiment(from, &found.points)?;
+    let slo_us = from.definition()["capacity_slo_us"].as_f64();
+    let search = capacity::search(capacity.as_ref(), &found.points, Some(&judged));
+    let lab = lab::of(from, search)?;
     let mut common = begin(
         title(row, &found, &axes, capacity.as_ref()),
-        facts(row, first, &all),
+        facts(row, first, all),
         first.map_or("", |(_, trial)| &trial.command),
     );
     let same_isolation = points::same_isolation(&found.points);
-    let documents = axes.documents(&found.points, &sizes, &Targets::of(&all));
+    let documents = axes.documents(&found.points, &sizes, &Targets::of(all));
     let points = found.points.into_iter();
     let points: Vec<Point> = points.map(|point| on_grid(point, &axes, &judged)).collect();
     let best = best(&points);
@@ -178,7 +179,7 @@ fn read(
         "" => "a set of trials".to_owned(),
         _ => format!("experiment {}", one_line(&row.name)),
     });
-    common.notes = crate::notes::of(store, &counted(&all))?
+    common.notes = crate::notes::of(*store, &counted(all))?
         .into_iter()
         .map(Into::into)
         .collect();
@@ -191,34 +192,21 @@ fn read(
     if with_trials.is_some() && paged < with_figures {
         common.notes.push(without_pages(paged, with_figures).into());
     }
-    let disturb_lab = defined.disturb_lab(store, &all)?;
-    let isolation_lab = defined.isolation_lab(store, &all)?;
-    let retries_lab = defined.retries_lab(store, &all)?;
-    let calibration = calibrated.map(|found| calibration::document(&found));
-    let slob = defined.slob(store, &all)?;
-    let special = Special {
-        capacity: capacity.as_ref(),
-        judged: Some(&judged),
-        retries_lab: retries_lab.as_ref(),
-        disturb_lab: disturb_lab.as_ref(),
-        isolation_lab: isolation_lab.as_ref(),
-        calibration: calibration.as_ref(),
-        slob: slob.as_ref(),
-    };
     let results: Vec<PointResult> = points.iter().map(|point| point.result.clone()).collect();
-    let answer = special.answer(&results);
-    if let Some(title) = special.title(&workloads(&points)) {
-        common.title = title;
+    let lab = lab.as_deref();
+    let answer = lab.and_then(Lab::answer);
+    if let Some(lab) = lab {
+        common.title = lab.title(&workloads(&points));
         // Its name is the command's own by default.
         if let Some(eyebrow) = common.eyebrow.as_mut().filter(|_| !row.name.is_empty()) {
             *eyebrow += &format!(", {}", row.name);
         }
     }
-    let targets = Targets::of(&all);
+    let targets = Targets::of(all);
     let answer = match answer {
         None => {
             let mut limit_of = |result: &PointResult| Ok(limit(result, &judged));
-            Sweep::new(&results, &all, &planned, &targets).answer(&mut limit_of)?
+            Sweep::new(&results, all, &planned, &targets).answer(&mut limit_of)?
         }
         answer => answer,
     };
@@ -234,27 +222,26 @@ fn read(
         uuid: row.uuid.clone(),
         definition: pretty(&row.definition),
         environment: environment.unwrap_or_default(),
-        slo_us: defined.slo_us,
-        trials: trials(&all, &points, &judged),
-        missing: missing(&planned, &all, &results, &targets, &axes),
+        slo_us,
+        trials: trials(all, &points, &judged),
+        missing: missing(&planned, all, &results, &targets, &axes),
         so_far: planned
-            .progress(&all)
+            .progress(all)
             .filter(|of| of.done < of.of)
             .map(|of| [of.done, of.of]),
-        drift: sweep::drift(&results, &all),
-        targets: target_rows(store, &targets, &all)?,
+        drift: sweep::drift(&results, all),
+        targets: target_rows(*store, &targets, all)?,
         axes: documents,
         points,
         best,
-        took_s: took_s(&all),
+        took_s: took_s(all),
         measured_s: all.iter().filter_map(|trial| trial.elapsed_us).sum::<u64>() as f64 / 1e6,
         zones: zones(first, &axes),
         capacity,
-        retries_lab,
-        disturb_lab,
-        isolation_lab,
-        calibrations: calibration.map(|found| vec![found]),
-        slob,
+        sections: lab.map(Lab::sections),
+        has_points: lab.is_none_or(Lab::has_points),
+        has_repeats: lab.is_none_or(Lab::has_repeats),
+        facts: lab.and_then(Lab::facts).into_iter().collect(),
         pages: pages.map(|(_, pages)| pages.documents),
     })
 }

@@ -4,8 +4,7 @@
 //! Everything comes from the store, and figures that other reports show as well come from there, so
 //! that none is computed in two ways. Not for: how it looks (web/).
 
-pub(crate) mod blocks;
-mod compare;
+pub(crate) mod compare;
 mod connections;
 pub mod delta;
 mod environment;
@@ -16,7 +15,7 @@ pub mod live;
 pub mod notebook;
 mod observed;
 mod slob;
-mod slob_sweep;
+pub(crate) mod slob_sweep;
 mod statements;
 mod time_per_commit;
 mod timeline;

@@ -6,11 +6,10 @@ use pgdyno_model::document::retries_lab::{LabForm, LabPair, LabPoint, RetriesLab
 use pgdyno_spec::{experiment::retries_lab::PLAIN, text as figures};
 use pgdyno_stats::{CompareOptions, MIN_REPEATS_TO_COMPARE, Sample, Verdict, compare};
 
-use super::text::title;
-use super::words::clients;
+use super::sections::{clients, title};
 
 /// Where the page shows it.
-const SECTION: &str = "retries-lab";
+pub(super) const SECTION: &str = "retries-lab";
 /// So many forms that may be as good are named.
 const PEERS_MAX: usize = 2;
 /// So many other circumstances have a line of evidence each.
@@ -18,13 +17,7 @@ const POINTS_MAX: usize = 3;
 
 /// The answer; `None`: no trial came to its end, and nothing says why.
 pub fn answer(lab: &RetriesLab) -> Option<Answer> {
-    // Where most clients meet forms differ most: that is what was asked.
-    let clients_of = |point: &&LabPoint| point.given["clients"].as_u64().unwrap_or(1);
-    let most = lab.points.iter().max_by_key(clients_of)?;
-    let shown = lab
-        .points
-        .iter()
-        .find(|point| clients_of(point) == clients_of(&most))?;
+    let shown = most_contended(lab)?;
     let said = Said::of(shown);
     let several = lab.points.len() > 1;
     let mut evidence = said.evidence(shown);
@@ -57,6 +50,20 @@ pub fn answer(lab: &RetriesLab) -> Option<Answer> {
         evidence,
         ..Answer::default()
     })
+}
+
+/// Where most clients meet forms differ most: that is what was asked.
+pub(super) fn most_contended(lab: &RetriesLab) -> Option<&LabPoint> {
+    let clients_of = |point: &&LabPoint| point.given["clients"].as_u64().unwrap_or(1);
+    // Of equals the first.
+    lab.points.iter().rev().max_by_key(clients_of)
+}
+
+/// What a point's table means; `None`: there is nothing to compare.
+pub(super) fn says(point: &LabPoint) -> Option<String> {
+    let said = Said::of(point);
+    let has_two = !matches!(said.is, Is::Alone(_) | Is::Nothing(_));
+    has_two.then(|| said.sentence() + ".")
 }
 
 /// What can be said of the forms at a point.
@@ -350,11 +357,11 @@ fn interval(pair: &LabPair) -> String {
     }
 }
 
-fn median(form: &LabForm) -> f64 {
+pub(super) fn median(form: &LabForm) -> f64 {
     form.goodput_per_s.as_ref().map_or(0.0, |it| it.median)
 }
 
-fn repeats(form: &LabForm) -> usize {
+pub(super) fn repeats(form: &LabForm) -> usize {
     form.goodput_per_s.as_ref().map_or(0, |it| it.repeats.len())
 }
 
@@ -522,6 +529,3 @@ fn careful(lab: &RetriesLab, point: &LabPoint) -> Option<String> {
         )),
     }
 }
-
-#[cfg(test)]
-mod tests;

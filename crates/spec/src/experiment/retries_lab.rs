@@ -21,6 +21,19 @@ pub const FORMS: [&str; 6] = [
     "procedure",
 ];
 
+/// How a form is written, in short (docs/retries.md); empty: it is none of these.
+pub fn written(form: &str) -> &'static str {
+    match form {
+        "statements" => "one by one, a round trip each",
+        "batch" => "all statements in one string",
+        "cte" => "one statement, WITH … UPDATE",
+        "pipeline" => "sent one after another, one round trip",
+        "for-update" => "SELECT … FOR UPDATE first",
+        "procedure" => "a procedure that retries on the server",
+        _ => "",
+    }
+}
+
 /// The form that the others are compared with.
 pub const PLAIN: &str = "statements";
 

@@ -1,17 +1,16 @@
 //! The page of an experiment.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
+use serde_json::Value;
 
 use super::TrialPage;
 use crate::document::Common;
 use crate::document::answer::Answer;
-use crate::document::calibration::Calibration;
 use crate::document::capacity::Capacity;
-use crate::document::disturb_lab::DisturbLab;
-use crate::document::isolation_lab::IsolationLab;
 use crate::document::points::PointResult;
-use crate::document::retries_lab::RetriesLab;
-use crate::document::slob_sweep::SlobSweep;
+use crate::document::section::Section;
 
 /// An experiment's points on a grid of what varies, and every trial in run order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -73,25 +72,16 @@ pub struct ExperimentPage {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub capacity: Option<Capacity>,
-    /// What the laboratory for retries found.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, ts(optional))]
-    pub retries_lab: Option<RetriesLab>,
-    /// What the laboratory for disturbances found.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, ts(optional))]
-    pub disturb_lab: Option<DisturbLab>,
-    /// What the laboratory for isolation found.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, ts(optional))]
-    pub isolation_lab: Option<IsolationLab>,
-    /// Times beside what is expected of good infrastructure, a system each.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, ts(optional))]
-    pub calibrations: Option<Vec<Calibration>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, ts(optional))]
-    pub slob: Option<SlobSweep>,
+    /// What a laboratory shows below its answer; `null`: it is a sweep.
+    pub sections: Option<Vec<Section>>,
+    /// Whether its points are shown.
+    pub has_points: bool,
+    /// Whether its trials are shown in the order in which they ran.
+    pub has_repeats: bool,
+    /// All that a laboratory found, under the name of what it prints as JSON.
+    #[serde(flatten)]
+    #[cfg_attr(test, ts(skip))]
+    pub facts: BTreeMap<&'static str, Value>,
     /// Trials that have a page of their own within this file: `#trial=NUMBER`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]

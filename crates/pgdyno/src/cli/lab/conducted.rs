@@ -3,9 +3,10 @@
 
 use clap::Args;
 use pgdyno_model::Observers;
-use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_observe::ObserveOptions;
-use pgdyno_output::{Verbosity, remark, write_answer};
+use pgdyno_output::{JsonArg, Sink, Verbosity, remark, table_width, write_answer, write_report};
+use pgdyno_report::lab::{self, Lab};
+use pgdyno_report::notes;
 use pgdyno_run::disturb::catalogue;
 use pgdyno_run::experiment::conduct::{self, Ended, Means};
 use pgdyno_run::experiment::notebook::StoredExperiment;
@@ -13,11 +14,12 @@ use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::{Study, TrialsAlone};
 use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
-use pgdyno_spec::{
-    DisturbSpec, Exit, Failure, Step, TargetSpec, Timed, command::ShellCommand,
-    experiment::Commented,
-};
+use pgdyno_spec::command::ShellCommand;
+use pgdyno_spec::experiment::Commented;
+use pgdyno_spec::{DisturbSpec, Step, TargetSpec, Timed};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_store::Store;
+use serde::Serialize;
 
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
@@ -74,15 +76,24 @@ pub fn print(made: Commented) -> Result<Exit, Failure> {
     write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok)
 }
 
-/// The trials of an experiment that are in the notebook.
+/// Prints what a laboratory found, unless there is nothing (`None`), with its notes, and writes its document.
 ///
 /// # Errors
-/// It cannot be read.
-pub fn trials_of(store: &Store, notebook: &StoredExperiment<'_>) -> Result<Vec<TrialRow>, Failure> {
-    store.trials(&Filter {
-        experiment: Some(notebook.uuid()?.to_owned()),
-        ..Filter::default()
-    })
+/// The notebook cannot be read, or the document cannot be written.
+pub fn show(
+    found: Option<&dyn Lab>,
+    document: &impl Serialize,
+    (store, notebook): (&Store, &StoredExperiment<'_>),
+    (json, json_to): (&JsonArg, Sink),
+    width: usize,
+) -> Result<(), Failure> {
+    let written = json_to.write(document);
+    if let Some(found) = found.filter(|_| !json.replaces_text()) {
+        let text = lab::text(found, table_width().min(width));
+        let notes = notes::of_experiment(store, notebook.uuid()?)?;
+        write_report(format_args!("{text}{notes}"))?;
+    }
+    written
 }
 
 /// # Errors
@@ -125,6 +136,19 @@ impl Conducted<'_> {
     /// # Errors
     /// As [`conduct::conduct`].
     pub fn run_with(self, study: &mut dyn Study, verbosity: Verbosity) -> Result<Ended, Failure> {
+        self.run_with_lines(study, verbosity, &mut Lines::on_stderr(verbosity))
+    }
+
+    /// The same; `lines` then knows what it has said.
+    ///
+    /// # Errors
+    /// As [`conduct::conduct`].
+    pub fn run_with_lines(
+        self,
+        study: &mut dyn Study,
+        verbosity: Verbosity,
+        lines: &mut Lines,
+    ) -> Result<Ended, Failure> {
         let interrupts = pgdyno_run::interrupts()?;
         if !verbosity.quiet {
             let (_, words) = conduct::whole_time(self.plan);
@@ -136,7 +160,6 @@ impl Conducted<'_> {
         }
         let journals = settings::directory()?;
         let mut screen = Screen::new(verbosity);
-        let mut lines = Lines::on_stderr(verbosity);
         conduct::conduct(
             self.plan,
             Means {
@@ -146,7 +169,7 @@ impl Conducted<'_> {
                 replace: true,
                 journals: &journals,
                 progress: &mut verbosity.progress(),
-                observer: &mut Observers::new([&mut screen, &mut lines]),
+                observer: &mut Observers::new([&mut screen, lines]),
                 study,
                 notebook: self.notebook,
                 generators: self.generators,

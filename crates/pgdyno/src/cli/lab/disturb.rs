@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use clap::Args;
 use pgdyno_model::document::disturb_lab::DisturbLab as Document;
-use pgdyno_output::{JsonArg, Sink, StoreArgs, Verbosity, table_width, write_report};
-use pgdyno_report::{disturb, notes};
+use pgdyno_output::{JsonArg, Sink, StoreArgs, Verbosity, write_report};
+use pgdyno_report::disturb;
+use pgdyno_report::lab::{Lab, Trials};
 use pgdyno_run::disturb::catalogue::{self, random};
 use pgdyno_run::experiment::notebook::StoredExperiment;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::generators::Conductor;
-use pgdyno_spec::{
-    Exit, Failure, GeneratorsSpec, OWN, Policy, TargetSpec, TrialSpec,
-    experiment::{Kind, disturb_lab::DisturbLab},
-    secret::has_password,
-    seed_from_clock,
-};
+use pgdyno_spec::experiment::Kind;
+use pgdyno_spec::experiment::disturb_lab::DisturbLab;
+use pgdyno_spec::secret::has_password;
+use pgdyno_spec::{Exit, Failure, TrialSpec};
+use pgdyno_spec::{GeneratorsSpec, OWN, Policy, TargetSpec, seed_from_clock};
 use pgdyno_store::Store;
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ use super::super::observing::observing;
 use super::super::of_capacity;
 use super::super::serve::ServeArgs;
 use super::super::sweep::kept_as;
-use super::conducted::{Conducted, WithArgs, all_complete, print, trials_of};
+use super::conducted::{Conducted, WithArgs, all_complete, print, show};
 use super::{WIDTH, begin};
 
 /// What is offered unless said otherwise: a share of the maximum, so that it can catch up.
@@ -342,7 +342,7 @@ fn conducted(
         generators,
     }
     .run(verbosity)?;
-    let document = show(store, &notebook, &args.json, json_to)?;
+    let document = conclude(store, &notebook, (&args.json, json_to))?;
     kept_as(&plan.identity.name, verbosity);
     all_complete(ended)?;
     Ok(if document.has_lost_writes() {
@@ -353,19 +353,14 @@ fn conducted(
 }
 
 /// Shows and writes what came of it.
-pub(super) fn show(
+pub(super) fn conclude(
     store: &Store,
     notebook: &StoredExperiment<'_>,
-    json: &JsonArg,
-    json_to: Sink,
+    json: (&JsonArg, Sink),
 ) -> Result<Document, Failure> {
-    let document = disturb::lab(store, &trials_of(store, notebook)?)?;
-    let written = json_to.write(&document);
-    if !json.replaces_text() && !document.targets.is_empty() {
-        let text = disturb::text(&document, table_width().min(WIDTH));
-        let notes = notes::of_experiment(store, notebook.uuid()?)?;
-        write_report(format_args!("{text}{notes}"))?;
-    }
-    written?;
+    let row = store.experiment(notebook.uuid()?)?;
+    let document = disturb::lab(&Trials::of(store, &row)?)?;
+    let found = (!document.targets.is_empty()).then_some(&document as &dyn Lab);
+    show(found, &document, (store, notebook), json, WIDTH)?;
     Ok(document)
 }

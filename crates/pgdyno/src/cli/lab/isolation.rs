@@ -8,9 +8,10 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pgdyno_model::document::isolation_lab::IsolationLab as Document;
 use pgdyno_observe::ObserveOptions;
-use pgdyno_output::{Verbosity, remark, write_report};
+use pgdyno_output::{Verbosity, remark};
 use pgdyno_platform::Output;
-use pgdyno_report::{isolation, notes};
+use pgdyno_report::isolation;
+use pgdyno_report::lab::{Lab, Trials};
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::prepare;
 use pgdyno_spec::{
@@ -28,7 +29,10 @@ use super::super::made_args::MadeArgs;
 use super::super::of_capacity;
 use super::super::sweep::kept_as;
 use super::begin;
-use super::conducted::{Conducted, WithArgs, all_complete, print, trials_of};
+use super::conducted::{Conducted, WithArgs, all_complete, print, show};
+
+/// Tables are at most this wide, where that is possible.
+const WIDTH: usize = 80;
 
 /// At which levels, with what load.
 #[derive(Debug, Args)]
@@ -214,14 +218,16 @@ pub fn open(args: &IsolationArgs, verbosity: Verbosity) -> Result<Exit, Failure>
         generators: None,
     }
     .run(verbosity)?;
-    let trials = trials_of(&store, &notebook)?;
-    let document = isolation::lab(&store, &trials)?;
-    let written = json_to.write(&document);
-    if !args.made.json.replaces_text() && !document.levels.is_empty() {
-        let text = isolation::text(&document);
-        let notes = notes::of_experiment(&store, notebook.uuid()?)?;
-        write_report(format_args!("{text}{notes}"))?;
-    }
+    let row = store.experiment(notebook.uuid()?)?;
+    let document = isolation::lab(&Trials::of(&store, &row)?)?;
+    let found = (!document.levels.is_empty()).then_some(&document as &dyn Lab);
+    let written = show(
+        found,
+        &document,
+        (&store, &notebook),
+        (&args.made.json, json_to),
+        WIDTH,
+    );
     write_replays(&document, verbosity)?;
     written?;
     kept_as(&plan.identity.name, verbosity);

@@ -33,7 +33,7 @@ use super::super::of_capacity;
 use super::super::sweep::kept_as;
 use super::begin;
 use super::conducted::{Conducted, all_complete, print};
-use super::disturb::{RATE, show};
+use super::disturb::{RATE, conclude};
 
 /// The version that `--explain` is for without a server.
 const VERSION: u32 = *pgdyno_migration::VERSIONS.end();
@@ -397,7 +397,7 @@ fn conducted(
         generators: None,
     }
     .run_with(study, verbosity)?;
-    let document = show(&store, &notebook, &args.made.json, json_to)?;
+    let document = conclude(&store, &notebook, (&args.made.json, json_to))?;
     kept_as(&plan.identity.name, verbosity);
     all_complete(ended)?;
     let Some(limit) = args.fail_if else {

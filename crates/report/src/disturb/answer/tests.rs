@@ -450,7 +450,7 @@ fn the_first_sentence_of_a_migration_is_the_decision() {
         evidence.contains(&"waited for psql, pid 4711, idle in transaction, as written"),
         "{evidence:?}"
     );
-    let text = super::super::text(&lab, 110).replace('\u{a0}', " ");
+    let text = crate::lab::text(&lab, 110).replace('\u{a0}', " ");
     for words in [
         "waited s",
         "3 of 3",

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { MigrationRun } from '../src/data';
-import { waiting } from '../src/experiment/migrated';
+import { waiting } from '../src/document/queue';
 
 test('the queue lasts from one change to the next, and the last until the migration ended', () => {
   const run = { queue: [[0, 2], [500_000, 0], [1_000_000, 3]], statements: [{ held_until_us: 2_000_000 }] } as unknown as MigrationRun;

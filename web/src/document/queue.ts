@@ -1,18 +1,14 @@
-/** What a migration did in a trial: its statements, whom it waited for, and who waited behind it. */
+/** The queue behind a migration on the trial's clock. */
 
 import type { DisturbRepeat, MigrationRun } from '../data';
 import type { Bus } from '../pure/bus';
-import { bytesText, count, DASH, fixed, many, timeText } from '../pure/format';
+import { count, many, timeText } from '../pure/format';
 import { linear } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
 import { drawn } from '../chart/shapes';
 import { Strip } from '../chart/strip';
-import { h } from '../page/dom';
-import { figureTable, num } from '../page/table';
 import { token } from '../page/theme';
 import { bar } from './disturbLanes';
-
-const seconds = (us: number): string => fixed(us / 1e6, 2);
 
 const most = (run: MigrationRun): number => Math.max(0, ...run.queue.map(([, sessions]) => sessions));
 
@@ -62,48 +58,5 @@ export function queue(of: DisturbRepeat, bus: Bus, behind: object, id: string): 
       }),
     },
     bus,
-  );
-}
-
-/** The migration of this trial; null: it had none. */
-export function migrated(of: DisturbRepeat, where: string): HTMLElement | null {
-  const run = of.migration;
-  if (run === undefined) return null;
-  const statements = run.statements.map((it) => [
-    h('code', {}, it.statement),
-    seconds(it.held_until_us - it.began_us),
-    seconds(it.waited_us),
-    it.locks.map((lock) => `${lock.mode} ${lock.relation}`).join(', ') + (it.locks_are_whole || it.locks.length === 0 ? '' : ' (seen while it ran)'),
-    [...it.rewritten.map((name) => `new file of ${name}`), ...it.says].join('; ') || DASH,
-    bytesText(it.wal_bytes),
-  ]);
-  const holders = run.holders.map((it) => [
-    it.pid === null ? `prepared transaction ${it.query}` : `${it.application || 'a session'}, pid ${it.pid}`,
-    it.state,
-    `${it.mode} on ${it.on}`,
-    seconds(it.to_us - it.from_us),
-    it.transaction_us === null ? DASH : seconds(it.transaction_us),
-    it.pid === null ? DASH : h('code', {}, it.query),
-  ]);
-  const victims = run.victims.map((it) => [`${it.application || 'a session'}, pid ${it.pid}`, `${it.mode} on ${it.on}`, seconds(it.waited_us), h('code', {}, it.query)]);
-  const ended = run.is_done ? `Committed, as ${run.tool} runs it` : `Not finished: ${[run.error, run.left].filter((text) => text !== null).join('; ')}`;
-  const retries = run.retries === 0 ? '' : `, tried ${many(run.retries + 1, 'time')} with a lock_timeout of ${count(run.lock_timeout_ms ?? 0)} ms`;
-  return h(
-    'div',
-    {},
-    h('h4', {}, 'The migration'),
-    h('p', { class: 'sub' }, `${ended}${retries}.`),
-    statements.length > 0 && figureTable(`Statements${where}`, ['Statement', num('Until its transaction ended, s'), num('Waited, s'), 'Locks', 'Rows', num('WAL of the server')], statements),
-    holders.length > 0 && figureTable(`Waited for${where}`, ['Waited for', 'State', 'Lock', num('Seen for, s'), num('Its transaction then, s'), 'Statement'], holders),
-    victims.length > 0 && figureTable(`Behind it${where}`, ['Behind it', 'Lock', num('Waited, s'), 'Statement'], victims),
-    run.standbys.length > 0 && figureTable(`Standbys${where}`, ['Standby', num('Behind, at most'), num('Behind, s at most'), num('Replayed, s after its end'), num('Cancelled queries'), num('For a lock')], run.standbys.map((it) => [
-      it.name,
-      bytesText(it.behind_bytes_max),
-      seconds(it.behind_us_max),
-      it.replayed_after_us === null ? DASH : seconds(it.replayed_after_us),
-      it.cancelled === null ? DASH : count(it.cancelled),
-      it.cancelled_by_lock === null ? DASH : count(it.cancelled_by_lock),
-    ])),
-    run.victims_total > 0 && h('p', { class: 'sub' }, `${many(run.victims_total, 'session')} waited behind it, ${count(most(run))} at most at once, the longest ${timeText(Math.max(...run.victims.map((it) => it.waited_us)))}.`),
   );
 }

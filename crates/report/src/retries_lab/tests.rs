@@ -1,9 +1,9 @@
+use super::answer::answer;
 use super::*;
-use crate::retries_lab::{Form, Point, Results};
-use pgdyno_measurement::{Latencies, Work};
-use pgdyno_model::document::answer::SureState;
-use pgdyno_model::document::retries_lab::LabRepeat;
-use serde_json::json;
+use crate::lab::text;
+use pgdyno_model::document::answer::{AnswerState, Sure, SureState};
+use pgdyno_model::document::section::SectionPart;
+use pgdyno_spec::experiment::retries_lab::PLAIN;
 
 /// A form whose repeats ran by turns with `of` others, as the `place`th of them.
 fn form(name: &str, (place, of): (u64, u64), goodputs: &[f64]) -> Form {
@@ -213,4 +213,90 @@ fn without_two_forms_there_is_nothing_to_compare() {
     let none = answer(&lab(vec![none])).unwrap();
     assert_eq!(none.sentence, "No form was measured: the disk was full");
     assert_eq!(answer(&lab_of(Vec::new())), None);
+}
+
+#[test]
+fn a_form_that_could_not_be_run_is_a_row_with_its_reason() {
+    let mut procedure = form("procedure", (1, 3), &[]);
+    procedure.troubles.push("it has no procedures".to_owned());
+    let mut half = form("cte", (2, 3), &[10.0]);
+    half.troubles.push("the disk was full".to_owned());
+    let forms = vec![procedure, half, form(PLAIN, (3, 3), &[20.0])];
+    let document = lab_of(vec![point(1, forms)]);
+    let text = text(&document, 110);
+    // The answer comes first.
+    let (_, text) = text.split_once("\n\n").unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "1 client, serializable");
+    assert!(lines[2].starts_with("statements"), "{text}");
+    assert!(lines[3].starts_with("cte "), "{text}");
+    assert_eq!(lines[4], "procedure   – it has no procedures");
+    assert_eq!(lines[5], "cte: not in every trial: the disk was full");
+    let json = serde_json::to_value(&document).unwrap();
+    let form = &json["points"][0]["forms"][2];
+    assert_eq!(form["not_run"][0], "it has no procedures");
+    assert!(form["goodput_per_s"].is_null());
+}
+
+#[test]
+fn the_level_that_was_found_is_said_and_what_was_asked_for() {
+    let mut ignored = point(4, vec![form("cte", (1, 1), &[1.0])]);
+    ignored.isolation = Some("repeatable read".to_owned());
+    let text = text(&lab_of(vec![ignored]), 110);
+    assert!(
+        text.contains("\n\n4 clients, repeatable read (serializable was requested)\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn few_retries_under_a_weak_level_are_said_with_the_way_on() {
+    let weak = |retries| {
+        let mut statements = form(PLAIN, (1, 1), &[20.0; 5]);
+        statements.retries = retries;
+        let mut point = point(32, vec![statements]);
+        point.isolation = Some("read committed".to_owned());
+        lab_of(vec![point]).says
+    };
+    let remarks = weak(0);
+    assert_eq!(remarks.len(), 1);
+    assert!(
+        remarks[0].contains("--isolation serializable"),
+        "{remarks:?}"
+    );
+    assert_eq!(weak(10), Vec::<String>::new());
+}
+
+#[test]
+fn sections_have_figures_as_data_and_pairs_that_are_no_neighbours_below_a_fold() {
+    let lab = lab_of(vec![point(
+        8,
+        vec![
+            form(PLAIN, (1, 4), &PLAIN_OF),
+            form("cte", (2, 4), &CTE),
+            form("batch", (3, 4), &[611.0, 600.0, 626.0, 609.0, 616.0, 604.0]),
+            form(
+                "pipeline",
+                (4, 4),
+                &[511.0, 500.0, 526.0, 509.0, 516.0, 504.0],
+            ),
+        ],
+    )]);
+    let sections = lab.sections();
+    let [SectionPart::Table(forms), ..] = &sections[0].parts[..] else {
+        panic!("no table: {sections:?}");
+    };
+    let bar = forms.rows[0].cells[1].bar.as_ref().unwrap();
+    assert_eq!((bar.value, bar.repeats.len()), (Some(611.0), 6));
+    assert!(
+        bar.low.unwrap() >= 598.0 && bar.high.unwrap() <= 627.0,
+        "{bar:?}"
+    );
+    let [SectionPart::Table(pairs)] = &sections[1].parts[..] else {
+        panic!("no pairs: {sections:?}");
+    };
+    let folded = pairs.rows.iter().filter(|row| row.is_folded).count();
+    assert_eq!((pairs.rows.len(), folded), (6, 2));
+    let headlines = forms.rows.iter().map(|row| row.is_headline);
+    assert_eq!(headlines.collect::<Vec<_>>(), [true, false, false, false]);
 }

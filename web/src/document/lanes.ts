@@ -1,21 +1,18 @@
-/** What the laboratory for disturbances found: a repeat over time, all repeats, then the controls. */
+/** A disturbed trial on one clock: what was due and served, response times, errors, endpoints, clients, a queue. */
 
-import type { DisturbFigures, DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget, NamedPhase } from '../data';
+import type { DisturbFigures, DisturbLanes, DisturbRepeat, NamedPhase } from '../data';
 import { Bus } from '../pure/bus';
-import { count, DASH, fixed, known, many, percent, rate, timeText } from '../pure/format';
+import { count, DASH, known, rate, timeText } from '../pure/format';
 import { linear, timeTicks } from '../pure/ticks';
 import { LEFT, linearAxis, log, logAxis, RIGHT } from '../chart/axes';
 import { drawn, hatch, rect, segment, unclipped, within, words, type Api, type Box } from '../chart/shapes';
 import { Strip, type Entry } from '../chart/strip';
 import { token } from '../page/theme';
-import { definitions, section, trialLink, type Section } from '../page/shell';
-import { h, type Child } from '../page/dom';
-import { figureTable, num, nums, td, type Row } from '../page/table';
-import { errors, errorsAt, named, outages, servedBy, short } from './disturbLanes';
-import { sideBySide } from './disturbSure';
-import { migrated, queue } from './migrated';
+import { trialLink } from '../page/shell';
+import { h } from '../page/dom';
 import { phasesTable } from '../trial/phases';
-import { truthTable } from './truth';
+import { errors, outages, servedBy } from './disturbLanes';
+import { queue } from './queue';
 
 /** Where a phase begins and ends, in seconds since clients began. */
 const phase = (of: DisturbFigures, name: string): { from: number; to: number } | null => {
@@ -29,58 +26,19 @@ const LETTER = 6.5;
 /** When the disturbance began. */
 const began = (of: DisturbFigures): number => (phase(of, 'during') ?? phase(of, 'after'))?.from ?? 0;
 
-/** The repeat with the worst outcome: the one that shows what can happen. */
-export function worst(repeats: DisturbRepeat[]): DisturbRepeat | null {
-  // Of those that missed as much, the one without service for longest.
-  const bad = (one: DisturbRepeat): number => (one.figures?.missed ?? -1) + (one.figures?.is_back === false ? 1e12 : 0) + Math.min(0.99, (one.figures?.no_service_us ?? 0) / 1e10);
-  const shown = repeats.filter((one) => one.figures !== null);
-  return shown.length === 0 ? null : shown.reduce((a, b) => (bad(b) > bad(a) ? b : a));
-}
-
-export function disturbLab(lab: DisturbLab): Section {
-  const blocks = all(lab.targets);
-  const rows: [string, Child][] = [
-    ...lab.commands.map((command, i): [string, Child] => [i === 0 ? 'Commands' : '', h('code', {}, command)]),
-    ...(lab.undo === null ? [] : [['Undo', h('code', {}, lab.undo)] as [string, Child]]),
-  ];
-  const offered = [lab.clients === null ? '' : many(lab.clients, 'client'), lab.offered ?? ''].filter((w) => w !== '').join(', ');
-  return section('disturb', 'Repeats', lab.lab === 'migrate' ? 'What the migration did' : 'What the disturbance did', `${offered}. Transactions count where they were to start; seconds count from the start of the first command.`, null, definitions(rows), ...blocks);
-}
-
-/** Several targets are seen on one clock and one scale. */
-function all(targets: DisturbTarget[]): HTMLElement[] {
-  const shown = targets.map((target) => worst(target.repeats));
-  const courses = shown.map((one) => one?.figures?.course ?? null).filter((course) => course !== null);
-  const bus = new Bus({ from: 0, to: Math.max(5, ...courses.map((course) => (course.due.length * course.bin_us) / 1e6)) });
-  const highest = Math.max(1, ...courses.map((course) => (Math.max(...course.due, ...course.served, ...course.commits) * 1e6) / course.bin_us));
-  const several = targets.length > 1;
-  return [...(several ? [sideBySide(targets)] : []), ...targets.map((target, i) => one(target, shown[i]!, i, several, { bus, highest }))];
-}
-
 /** What all plots of a page have in common: the clock, and the highest rate. */
-interface Scale {
+export interface Scale {
   bus: Bus;
   highest: number;
 }
 
-function one(target: DisturbTarget, shown: DisturbRepeat | null, at: number, named: boolean, scale: Scale): HTMLElement {
-  // Regions of a page have names of their own.
-  const where = named ? `, ${target.title}` : '';
-  return h(
-    'div',
-    {},
-    named && h('h3', {}, target.title),
-    named && h('p', { class: 'lead' }, target.says),
-    shown !== null && overTime(shown, target.repeats.length, `disturb-${at}`, scale),
-    repeatsTable(target, where),
-    shown !== null && migrated(shown, where),
-    truthTable([...target.repeats, ...target.controls], where),
-    h('p', { class: 'sub' }, `Effect: ${target.effect.says}.`),
-    shown !== null && shown.figures!.phases.length > 0 && h('div', {}, h('h4', {}, 'By phase'), phasesTable(shown.figures!.phases, where)),
-    shown !== null && errorTable(shown, where),
-    shown !== null && reasons(shown, where),
-    shown !== null && endpoints(shown, where),
-  );
+/** Several targets are seen on one clock and one scale. */
+export function scaleOf(all: DisturbLanes[]): Scale {
+  const courses = all.map((of) => of.repeat.figures!.course);
+  return {
+    bus: new Bus({ from: 0, to: Math.max(5, ...courses.map((course) => (course.due.length * course.bin_us) / 1e6)) }),
+    highest: Math.max(1, ...courses.map((course) => (Math.max(...course.due, ...course.served, ...course.commits) * 1e6) / course.bin_us)),
+  };
 }
 
 /** Commands in seconds, with the beginning of the next one: there is room for a name until then. */
@@ -101,7 +59,7 @@ const NARROW = 560 - LEFT - RIGHT;
 const LABEL_ROW = 16;
 
 /** One clock: what was due and served, errors, and clients without a commit. */
-function overTime(of: DisturbRepeat, repeats: number, id: string, { bus, highest }: Scale): HTMLElement {
+export function lanes({ repeat: of, of: repeats }: DisturbLanes, id: string, { bus, highest }: Scale): HTMLElement {
   const figures = of.figures!;
   const { course } = figures;
   const bin = course.bin_us / 1e6;
@@ -196,6 +154,7 @@ function overTime(of: DisturbRepeat, repeats: number, id: string, { bus, highest
     {},
     h('p', { class: 'sub' }, repeats > 1 ? `Shown: repeat ${of.repeat} of ${repeats}, the one that missed most (` : 'Shown: ', trialLink(of.trial, `trial ${of.trial}`), repeats > 1 ? '). ' : '. ', 'Red: the commands run; green: served again.'),
     h('div', { class: 'strips' }, served.element, response(of, bus, behind(), id)?.element ?? null, errors(of, bus, behind(), id).element, servedBy(of, bus, behind(), id)?.element ?? null, outages(of, bus, behind(), id)?.element ?? null, queue(of, bus, behind(), id)?.element ?? null),
+    figures.phases.length > 0 && h('div', {}, h('h4', {}, 'By phase'), phasesTable(figures.phases, `, trial ${of.trial}`)),
   );
 }
 
@@ -255,90 +214,5 @@ function response(of: DisturbRepeat, bus: Bus, behind: object, id: string): Stri
       }),
     },
     bus,
-  );
-}
-
-const FIGURES = ['First error s', 'First success s', 'No service s', 'Served again s', 'At 99\u00a0% s', 'Worst client s', 'Missed', 'Failed', 'Unknown', 'Skipped', 'Late', 'Lost writes'];
-
-const seconds = (us: number | null): string => (us === null ? DASH : fixed(us / 1e6, 2));
-const METASTABLE: Record<string, string> = { yes: 'yes', no: 'no', cannot_tell: 'cannot tell' };
-
-/** Acknowledged and not there: red, whatever else is good. */
-function lostWrites(of: DisturbRepeat): HTMLElement {
-  const truth = of.truth;
-  if (truth === null) return h('td', { class: 'n', title: 'transactions left no receipts' }, DASH);
-  if ('unknown' in truth && typeof truth.unknown === 'string') return h('td', { class: 'n', title: truth.unknown }, 'not known');
-  const { lost } = truth as { lost: number };
-  return h('td', { class: 'n', style: lost > 0 ? { color: 'var(--bad)', 'font-weight': '650' } : {} }, count(lost));
-}
-
-function cells(repeat: DisturbRepeat): Child[] {
-  const of = repeat.figures;
-  if (of === null) return [...FIGURES.map((name) => (name === 'Lost writes' ? lostWrites(repeat) : DASH)), td(DASH, true)];
-  const back = known(of.back_us);
-  const strictly = known(of.strictly_back_us);
-  const texts = [of.first_error_us === null ? 'none' : seconds(of.first_error_us), seconds(of.first_success_us), seconds(of.no_service_us), back !== null ? seconds(back) : of.is_back === false ? 'never' : DASH, seconds(strictly), of.worst_client_us === null ? '< 0.1' : seconds(of.worst_client_us), of.missed === null ? DASH : count(of.missed), count(of.failed), count(of.unknown), count(of.skipped), of.late === null ? DASH : count(of.late)];
-  const why = (fact: number | { unknown: string }): string | undefined => (typeof fact === 'object' ? fact.unknown : undefined);
-  const reasons: Record<number, string | undefined> = { 3: why(of.back_us), 4: why(of.strictly_back_us) };
-  return [...texts.map((text, i) => h('td', { class: 'n', title: reasons[i] }, text)), lostWrites(repeat), h('td', { title: of.metastable_why, style: of.metastable === 'yes' ? { color: 'var(--bad)' } : {} }, METASTABLE[of.metastable] ?? of.metastable)];
-}
-
-function summed(name: string, summary: DisturbSummary[], of: (one: DisturbSummary) => [number | null, number | null] | null): HTMLElement {
-  const cell = (figure: string): string => {
-    const found = summary.find((one) => one.figure === figure);
-    const ends = found === undefined ? null : of(found);
-    if (found === undefined || ends === null) return found !== undefined && found.never > 0 ? 'never' : DASH;
-    const text = (v: number | null): string => (v === null ? 'never' : figure.endsWith('_us') ? seconds(v) : count(Math.round(v)));
-    return ends[0] === ends[1] ? text(ends[0]) : `${text(ends[0])} to ${text(ends[1])}`;
-  };
-  const names = ['first_error_us', 'first_success_us', 'no_service_us', 'back_us', '', 'worst_client_us', 'missed', 'failed', 'unknown', 'skipped', 'late'];
-  return h('tr', { class: 'strong' }, h('th', { scope: 'row' }, name), ...names.map((figure) => td(figure === '' ? '' : cell(figure), true)), td('', true), td(''), td(''));
-}
-
-function repeatsTable(target: DisturbTarget, where: string): HTMLElement {
-  const row = (name: string, of: DisturbRepeat): Row => [name, ...cells(of), trialLink(of.trial)];
-  const counted = target.repeats.filter((of) => of.counts).length;
-  const sure = target.summary.find((of) => of.interval !== null)?.interval ?? null;
-  const trouble = [...target.repeats, ...target.controls].filter((of) => of.troubles.length > 0 || of.reason !== null);
-  return h(
-    'div',
-    {},
-    figureTable(`Repeats and controls${where}`, ['Repeat', ...nums(...FIGURES), 'Metastable', 'Trial'], [
-      ...target.repeats.map((of, i) => row(String(i + 1), of)),
-      counted > 1 && summed(`Median of ${counted}`, target.summary, (of) => (of.median === null ? null : [of.median, of.median])),
-      counted > 1 && (sure !== null ? summed(`${percent(sure.level)} interval`, target.summary, (of) => (of.interval === null ? null : [of.interval.low, of.interval.high])) : summed('Range, too few for an interval', target.summary, (of) => (of.min === null ? null : [of.min, of.max]))),
-      ...target.controls.map((of, i) => row(`Control ${i + 1}`, of)),
-    ]),
-    ...trouble.map((of) => h('p', { class: 'sub' }, h('strong', { style: { color: 'var(--bad)' } }, `Trial ${of.trial}, ${of.state}: `), of.troubles[0] ?? of.reason ?? '')),
-  );
-}
-
-/** Errors of the shown repeat by kind and endpoint, with their first and last second. */
-function errorTable(of: DisturbRepeat, where: string): HTMLElement | null {
-  const all = of.figures?.course.errors_by ?? [];
-  if (all.length === 0) return null;
-  const start = began(of.figures!);
-  const places = [...new Set(all.map((kind) => kind.endpoint))];
-  const names = short(places);
-  const at = (us: number | undefined): string => (us === undefined ? DASH : fixed(us / 1e6 - start, 1));
-  return figureTable(
-    `Errors by kind and endpoint${where}`,
-    ['Errors over time', 'Endpoint', ...nums('Number', 'First second, s', 'Last second, s')],
-    all.map((kind) => [named(kind), h('td', { title: kind.endpoint }, names[places.indexOf(kind.endpoint)]!), count(kind.count), at(kind.seconds[0]?.[0]), at(kind.seconds.at(-1)?.[0])]),
-  );
-}
-
-function reasons(of: DisturbRepeat, where: string): HTMLElement | null {
-  if (of.reasons.length === 0) return null;
-  return figureTable(`Errors by SQLSTATE${where}`, ['Errors', 'SQLSTATE', num('Tries'), num('Tried again'), 'Message'], of.reasons.map((r) => [r.reason, r.sqlstate ?? DASH, count(r.tries), count(r.tries_retried), r.message]));
-}
-
-function endpoints(of: DisturbRepeat, where: string): HTMLElement | null {
-  if (of.endpoints.length < 2) return null;
-  const names = short(of.endpoints.map((e) => e.name));
-  return figureTable(
-    `Endpoints${where}`,
-    ['Endpoint', ...nums('Clients', 'Committed', 'Failed', 'Unknown', 'Errors', 'Connections', 'Lost', 'Moved here')],
-    of.endpoints.map((e, i) => [h('th', { scope: 'row', title: e.name }, names[i]!), ...[e.clients, e.committed, e.failed, e.unknown, errorsAt(of.figures?.course.errors_by ?? [], e.name), e.connections, e.lost, e.arrived].map((n) => count(n))]),
   );
 }
