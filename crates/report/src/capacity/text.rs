@@ -405,7 +405,7 @@ mod tests {
         found.ladders[0].capacity = Some(Estimate::beside(EstimateIs::At, 120.0));
         let bounded = text(&found, WIDTH_MAX);
         assert!(
-            bounded.contains("capacity  120 transactions/s")
+            bounded.contains("capacity  120.0 transactions/s")
                 && bounded.contains("\n          the machine changes"),
             "{bounded}"
         );
