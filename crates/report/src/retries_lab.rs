@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 
 use super::lab::{Lab, Trials};
 use super::over::Over;
-use pgdyno_model::{Fact, State};
-use pgdyno_model::document::{Facts, ServerCounters};
 use pgdyno_model::document::answer::Answer;
 use pgdyno_model::document::retries_lab::{
     LabForm, LabGoodput, LabPoint, LabRepeat, LabTarget, LabTrial, RetriesLab,
 };
 use pgdyno_model::document::section::Section;
+use pgdyno_model::document::{Facts, ServerCounters};
+use pgdyno_model::{Fact, State};
 use pgdyno_spec::{Failure, text as figures};
 
 /// Grows when a field changes its meaning or goes.

@@ -15,10 +15,10 @@ pub use migrate::outage_us;
 pub use text::brief;
 
 use pgdyno_model::Outcome;
-use pgdyno_model::document::{Disturbed, DisturbedTrial};
 use pgdyno_model::document::answer::Answer;
 use pgdyno_model::document::disturb_lab::DisturbLab;
 use pgdyno_model::document::section::Section;
+use pgdyno_model::document::{Disturbed, DisturbedTrial};
 use pgdyno_spec::text as words;
 use serde_json::{Value, json};
 
