@@ -93,7 +93,6 @@ pub const LOCK_QUEUES: [LockQueue; 13] = [
         state: IDLE,
         on: "advisory",
         mode: "EXCLUSIVE",
-        ..READER
     },
     LockQueue {
         name: "foreign key to a busy table",
@@ -103,7 +102,6 @@ pub const LOCK_QUEUES: [LockQueue; 13] = [
         state: IDLE,
         on: "r",
         mode: "SHARE ROW EXCLUSIVE",
-        ..READER
     },
     // In no transaction.
     LockQueue {
@@ -117,7 +115,6 @@ pub const LOCK_QUEUES: [LockQueue; 13] = [
         state: IDLE,
         on: "virtualxid",
         mode: "SHARE",
-        ..READER
     },
     LockQueue {
         name: "VACUUM",
@@ -136,7 +133,6 @@ pub const LOCK_QUEUES: [LockQueue; 13] = [
         state: IDLE,
         on: "transactionid",
         mode: "SHARE",
-        ..READER
     },
     // It has its lock on the parent by then.
     LockQueue {

@@ -22,7 +22,7 @@ export const sectionsOf = (all: DocumentSection[]): Section[] =>
         case 'text':
           return paragraphs(one);
         case 'table':
-          return table(one);
+          return table(one, of.parts.slice(0, nth).filter((other) => other.sort === 'table' && other.title === one.title).length);
         case 'history':
           return nth === 0 ? h('div', {}, h('p', { class: 'lead' }, `${one.title}.`), history(one.seen)) : more(one.title, history(one.seen));
         case 'lanes':
@@ -63,7 +63,7 @@ function cell(of: TableCell, numeric: boolean, first: boolean): HTMLElement {
   return h(
     first ? 'th' : 'td',
     { scope: first ? 'row' : undefined, class: [numeric ? 'n' : '', of.note !== '' ? 'top' : '', of.tone === 'strong' ? 'strong' : ''].join(' ').trim() || undefined },
-    color === undefined ? h('span', {}, ...text) : h('span', { class: of.note === '' ? undefined : 'strong', style: { color: `var(--${color})` } }, ...text),
+    ...(color === undefined ? text : [h('span', { class: of.note === '' ? undefined : 'strong', style: { color: `var(--${color})` } }, ...text)]),
     of.note !== '' && h('div', { class: 'sub' }, rich(of.note)),
   );
 }
@@ -91,8 +91,10 @@ function rowsOf(of: FigureTable, rows: TableRow[], isShown: (column: number) => 
   return figureTable(label, heads, rows.map(line), { class: axes.size === 0 ? undefined : drawn ? 'forms' : 'pairs', ...(drawn ? { foot } : {}) });
 }
 
-function table(of: FigureTable): HTMLElement {
-  const label = of.title === '' ? of.columns.map((column) => column.title).join(', ') : `${of.title}: ${of.columns[1]?.title ?? 'rows'}`;
+/** `before`: tables of the same title in its section. Regions of a page have names of their own. */
+function table(of: FigureTable, before: number): HTMLElement {
+  const name = of.title === '' ? of.columns.map((column) => column.title).join(', ') : `${of.title}: ${of.columns[1]?.title ?? 'rows'}`;
+  const label = before === 0 ? name : `${name} (${before + 1})`;
   const folded = of.columns.map(({ place }) => place === 'folded' || place === 'deep');
   const rest = of.rows.filter((row) => row.is_folded);
   const hasBars = of.columns.some((column) => column.form === 'bars');

@@ -1,6 +1,7 @@
 //! What a proxy recorded, replayed: keys that the server gives are replaced, answers are compared.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -52,9 +53,18 @@ impl Pair {
         let recorder = Recorder::start(options, Vec::new()).unwrap();
         let mut way = server.clone();
         way.via = recorder.address();
-        work(&|| Session::connect(&[way.clone()], Some(LIMIT)).unwrap());
+        let made = AtomicU64::new(0);
+        work(&|| {
+            made.fetch_add(1, Ordering::Relaxed);
+            Session::connect(&[way.clone()], Some(LIMIT)).unwrap()
+        });
         let until = Instant::now() + LIMIT;
-        while recorder.progress().open > 0 {
+        // The recorder learns of a session after its client does.
+        let all_ended = || {
+            let progress = recorder.progress();
+            progress.sessions == made.load(Ordering::Relaxed) && progress.open == 0
+        };
+        while !all_ended() {
             assert!(Instant::now() < until, "{:?}", recorder.progress());
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn signs_and_codes_of_notes_are_explained() {
         for (word, says) in [
-            ("~", "marks a figure that is of this run only"),
+            ("~", "marks a figure that another run may well not repeat"),
             ("–", "there is no figure"),
             ("client-bound", "the client may be the limit"),
             ("no-rights", "SQLSTATE 42501"),

@@ -121,7 +121,7 @@ fn the_sweep_finds_where_shared_buffers_ends() {
         &[
             "active set",
             "the page cache ends will not be seen",
-            "shared_buffers  ",
+            "shared_buffers: 16 MB fit",
             "kept (is 16 MB)",
             "a logical read  ",
         ],

@@ -412,7 +412,7 @@ fn ctrl_c_ends_it_and_shows_what_there_is() {
          WHERE query LIKE '/* nothing%' AND datname = current_database()",
     );
     running.signal(Signal::Interrupt);
-    running.ended().expect(130, &["nothing was measured"]);
+    running.ended().expect(130, &["reads and updates were not measured to the end"]);
     let states = "SELECT string_agg(state, ' ') FROM trial";
     store.run(&["sql", states]).expect(0, &["aborted"]);
 }
@@ -461,7 +461,7 @@ fn what_cannot_be_asked_is_refused_before_anything_is_measured() {
     // The mistake is found before the URL is measured.
     for (name, want) in [
         ("other", "experiment other is no calibration"),
-        ("absent", "there is no experiment unknown"),
+        ("absent", "there is no experiment absent"),
     ] {
         let args = ["calibrate", "--compare", &database.url, name];
         store.run(&args).expect(2, &[want]);

@@ -242,7 +242,7 @@ fn a_history_without_the_reading_of_all_keys_says_so() {
     let path = file.display().to_string();
     let args = ["run", &script, "-t", "3", "--no-store", "--observe", "none"];
     let ran = database.pgdyno(&[&args[..], &["--history", &path]].concat());
-    let ran = ran.expect(0, &["! the history has no reading of all keys at its end"]);
+    let ran = ran.expect(0, &["! the history does not end with a read of all keys"]);
     assert!(!ran.stdout.contains("history-cut-off"), "{}", ran.stdout);
     let text = fs::read_to_string(&file).expect("a history");
     assert_eq!(events(&text, "ok", |_| true), 3);
@@ -299,7 +299,7 @@ fn what_cannot_have_a_history_is_refused_with_the_way_out() {
         1,
         &[
             "list 1 was answered with \"x\", which is no list",
-            "! the history has no reading of all keys at its end",
+            "! the history does not end with a read of all keys",
         ],
     );
     let several = script("several.sql", "SELECT 1\\; SELECT 2;\n\\observe read 1\n");

@@ -34,7 +34,7 @@ fn a_matrix_killed_in_the_middle_is_resumed_and_the_settings_are_put_back() {
     wait_until("two trials", || experiment.completed() >= 2);
     wait_until("a changed setting", changed);
     let restoring = experiment.command(&["restore"]).output().unwrap();
-    support::ended(restoring).expect(0, &["1 sweeps at work"]);
+    support::ended(restoring).expect(0, &["1 running sweeps will restore"]);
     running.signal(Signal::Kill);
     running.ended();
     assert!(changed(), "it is not put back yet");

@@ -293,7 +293,7 @@ fn a_table_is_filled_through_every_node_at_once() {
             0,
             &[
                 "100,011 rows",
-                "filled through 3 nodes at once",
+                "filled through 3 nodes",
                 "not filled through 127.0.0.1:1: connection to server",
             ],
         );

@@ -158,7 +158,7 @@ fn packs_say_what_is_missing_before_they_load() {
             let ran = ran.expect(
                 1,
                 &[
-                    "packs need what ",
+                    "packs need features that ",
                     "run scripts of your own: pgdyno run my.sql",
                 ],
             );
@@ -208,7 +208,7 @@ fn what_makes_tables_by_other_names_says_in_a_line_what_is_missing() {
     for (args, why, way_out) in [
         (
             &["pgbench", "-i", &url][..],
-            "pgbench: error: pgbench's tables need what QuestDB does not have: pg_backend_pid()",
+            "pgbench: error: pgbench's tables need features that QuestDB does not have: pg_backend_pid()",
             "pgbench: hint: run scripts of your own: pgdyno pgbench -n -f my.sql",
         ),
         (
@@ -230,7 +230,7 @@ fn what_makes_tables_by_other_names_says_in_a_line_what_is_missing() {
                 "-p",
                 &jdbc,
             ],
-            "pgdyno: error: packs need what QuestDB does not have: pg_backend_pid()",
+            "pgdyno: error: packs need features that QuestDB does not have: pg_backend_pid()",
             "pgdyno: hint: run scripts of your own: pgdyno run my.sql",
         ),
     ] {

@@ -79,7 +79,7 @@ fn find_out(server: &Documented, title: &str, version: &str, expected: &Expected
 }
 
 fn measure(server: &Documented, name: &str, expected: &Expected) {
-    run(server, "load tpcb").expect(0, &["100,011 rows", "filled through 3 nodes at once"]);
+    run(server, "load tpcb").expect(0, &["100,011 rows", "filled through 3 nodes"]);
     let before = server.reworded();
     let document = json(server, "run tpcb -c 6 -j 1 -t 20 --max-tries 0 --seed 1");
     let all = &document["measured"];
