@@ -37,14 +37,18 @@ fn words(value: &Value) -> String {
     }
 }
 
+type Shown = fn(f64) -> String;
+
+/// What the end of a field's name says of its unit.
+const UNITS: [(&str, Shown); 4] = [
+    ("_us", text::time),
+    ("_bytes", text::bytes),
+    ("_share", text::share),
+    ("_per_s", text::per_second),
+];
+
 fn field(name: &str, value: &Value) -> String {
-    let units: [(&str, fn(f64) -> String); 4] = [
-        ("_us", text::time),
-        ("_bytes", text::bytes),
-        ("_share", text::share),
-        ("_per_s", text::per_second),
-    ];
-    for (unit, shown) in units {
+    for (unit, shown) in UNITS {
         if let (Some(name), Some(number)) = (name.strip_suffix(unit), value.as_f64()) {
             return format!("{} {}", words_of(name), shown(number));
         }
