@@ -427,7 +427,10 @@ mod tests {
         let other = exporter(&["up 1\n"]);
         for (spec, words) in [
             (format!("n=http://{closed}"), "refused"),
-            (format!("n={html}"), "not in Prometheus's text format: 1 lines"),
+            (
+                format!("n={html}"),
+                "not in Prometheus's text format: 1 lines",
+            ),
             (format!("n={empty}"), "no samples"),
             (
                 format!("n={other},down"),

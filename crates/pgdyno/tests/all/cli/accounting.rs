@@ -123,7 +123,7 @@ fn the_sweep_finds_where_shared_buffers_ends() {
             "the page cache ends will not be seen",
             "shared_buffers: 16 MB fit",
             "kept (is 16 MB)",
-            "a logical read  ",
+            "a logical read: ",
         ],
     );
     let document: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();

@@ -412,7 +412,9 @@ fn ctrl_c_ends_it_and_shows_what_there_is() {
          WHERE query LIKE '/* nothing%' AND datname = current_database()",
     );
     running.signal(Signal::Interrupt);
-    running.ended().expect(130, &["reads and updates were not measured to the end"]);
+    running
+        .ended()
+        .expect(130, &["reads and updates were not measured to the end"]);
     let states = "SELECT string_agg(state, ' ') FROM trial";
     store.run(&["sql", states]).expect(0, &["aborted"]);
 }

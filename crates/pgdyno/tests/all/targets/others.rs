@@ -213,7 +213,7 @@ fn what_makes_tables_by_other_names_says_in_a_line_what_is_missing() {
         ),
         (
             &["store", "init", &url],
-            "pgdyno: error: a notebook needs what QuestDB does not have: pg_backend_pid()",
+            "pgdyno: error: a notebook needs features that QuestDB does not have: pg_backend_pid()",
             "pgdyno: hint: keep it in a file (--store FILE), or on a PostgreSQL server",
         ),
         (
