@@ -136,7 +136,7 @@ mod tests {
         given(named.unwrap().unwrap()).unwrap()
     }
 
-    /// What runs, loads, reads or writes on the host, as docs/internals/reliability.md lists it.
+    /// What runs, loads, reads or writes on the host.
     const REFUSED: [&str; 29] = [
         "COPY (SELECT 1) TO PROGRAM 'true'",
         "CREATE TABLE p (a text); COPY p FROM PROGRAM 'true'",

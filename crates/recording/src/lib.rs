@@ -1,7 +1,7 @@
 //! Recorded traffic of a server: who sent which statement when, how long it took and what became of it.
 //!
 //! - [`Writer`] writes the file, [`Reader`] reads it block by block, [`Timeline`] in the order of time.
-//!   Memory is that of a few blocks, whatever the file's size. `docs/internals/recording.md` has the format.
+//!   Memory is that of a few blocks, whatever the file's size. `crates/recording/FORMAT.md` has the format.
 //! - [`log`] makes recordings of PostgreSQL's logs, [`proxy`] of what passes between clients and a server.
 //! - [`Text`] is what statements have in common that differ in their values alone.
 //!

@@ -1,5 +1,5 @@
 //! What is recorded of a statement's result: a sum that does not depend on the order of rows, and short
-//! hashes of values that may be keys. `docs/internals/recording.md` has both.
+//! hashes of values that may be keys. `crates/recording/FORMAT.md` has both.
 
 use pgdyno_wire::backend::{DataRow, RowDescription};
 

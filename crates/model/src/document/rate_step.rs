@@ -135,7 +135,7 @@ impl RateStep {
             before_us: last.and_then(|last| median(&last)).map(|us| us as u64),
             after_us: settled.map(|(_, level_us)| level_us as u64),
             settled_us: settled.map(|(at, _)| after[at].start_us.saturating_sub(at_us)),
-            missed: Some(missed.sum::<f64>().max(0.0)),
+            missed: Some(missed.fold(0.0, |sum: f64, one| sum + one).max(0.0)),
             ..blank
         }
     }

@@ -1,4 +1,4 @@
-//! What public bug reports of other tools found, and was right here (docs/internals/reliability.md, Outside cases).
+//! What public bug reports of other tools found, and was right here.
 
 use std::fs;
 

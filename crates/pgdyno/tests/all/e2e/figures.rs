@@ -305,7 +305,7 @@ fn a_rate_that_moves_has_figures_by_phase_and_says_how_long_response_took() {
 
     // Above what it can do it never settles; back below, the queue is worked off first: some 400
     // transactions at 140 a second more than come. A busy machine works off fewer: it may never settle, or
-    // be steady at seconds.
+    // be steady at a queue.
     let steps = json["rate_steps"].as_array().expect("steps");
     let [up, down] = &steps[..] else {
         panic!("{steps:#?}")
@@ -320,7 +320,7 @@ fn a_rate_that_moves_has_figures_by_phase_and_says_how_long_response_took() {
     );
     assert!(up["missed"].as_f64() > Some(200.0), "{up:#}");
     let settled_us = down["settled_us"].as_f64();
-    let is_late = down["after_us"].as_f64() > Some(1e6);
+    let is_late = down["after_us"].as_f64() > Some(10.0 * p50(0));
     assert!(is_late || settled_us.is_none_or(|us| us > 1e6), "{down:#}");
 
     // What was scheduled was late, and a note says so.
