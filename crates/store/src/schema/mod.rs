@@ -57,8 +57,8 @@ pub fn set_up(connection: &mut Connection, path: &Path, on: On) -> Result<i64, F
 /// Several pgdynos read while one writes.
 ///
 /// SQLite first reads in which mode the file is and then locks it, and a reader that wants to write does not
-/// wait for another (`sqlite3BtreeBeginTrans` calls the busy handler only where no transaction is open). So
-/// the wait of processes that open a new file at the same time is here.
+/// wait for another one that does (`sqlite3BtreeBeginTrans` calls the busy handler only where no transaction is
+/// open). So the wait of processes that open a new file at the same time is here.
 fn keep_a_journal_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let began = Instant::now();
     loop {
