@@ -228,16 +228,6 @@ impl Phase {
         }
     }
 
-    /// Committed transactions a second until the last one has ended, as other tools print it.
-    pub fn committed_per_s(&self) -> f64 {
-        let scripts = self.scripts.iter();
-        let committed: u64 = scripts.map(|script| script.counts.committed).sum();
-        match self.elapsed_us {
-            0 => 0.0,
-            elapsed_us => committed as f64 * 1e6 / elapsed_us as f64,
-        }
-    }
-
     pub fn add(&mut self, interval: &Interval) {
         for (mine, theirs) in self.scripts.iter_mut().zip(&interval.scripts) {
             mine.merge(theirs);

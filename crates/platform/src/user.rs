@@ -135,15 +135,6 @@ pub fn config_home() -> Option<PathBuf> {
     )
 }
 
-/// Where a user's state is that is no data, likewise: `XDG_STATE_HOME`, else `~/.local/state`.
-pub fn state_home() -> Option<PathBuf> {
-    home_of(
-        env::var_os("XDG_STATE_HOME"),
-        env::var_os("HOME"),
-        ".local/state",
-    )
-}
-
 fn home_of(named: Option<OsString>, home: Option<OsString>, below: &str) -> Option<PathBuf> {
     let set = |value: Option<OsString>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
     // The specification has relative paths ignored.

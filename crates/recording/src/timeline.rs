@@ -96,13 +96,6 @@ impl Timeline {
         self.losses
     }
 
-    /// When the first and the last event are due, as far as blocks are whole.
-    pub fn span_us(&self) -> Option<(i64, i64)> {
-        let heads = self.ahead.iter().map(|block| block.head);
-        let begin = heads.clone().map(|head| head.min_us).min()?;
-        Some((begin, heads.map(|head| head.max_us).max()?))
-    }
-
     /// The next event; `None` at the end.
     ///
     /// # Errors

@@ -121,13 +121,12 @@ pub fn of(
     fn boxed<T: Lab + 'static>(lab: T) -> Option<Box<dyn Lab>> {
         Some(Box::new(lab))
     }
-    let calibrated = read::of_experiment(trials.store, trials.experiment)?;
     Ok(match kind(trials.experiment) {
         Kind::Retries => boxed(retries_lab::lab(trials)?),
         Kind::Disturb | Kind::Failover | Kind::Migrate => boxed(disturb::lab(trials)?),
         Kind::Isolation => boxed(isolation::lab(trials)?),
         Kind::Slob => slob_sweep::lab(trials)?.and_then(boxed),
-        Kind::Sweep => match calibrated {
+        Kind::Sweep => match read::of_experiment(trials.store, trials.experiment)? {
             Some(found) => boxed(calibration::document(&found)),
             None => search.and_then(boxed),
         },

@@ -318,6 +318,13 @@ impl TableColumn {
         titles.map(Self::figure)
     }
 
+    /// Names of rows, and behind them figures of these titles.
+    pub fn named<const N: usize>(names: impl Into<String>, titles: [&str; N]) -> Vec<Self> {
+        std::iter::once(Self::words(names))
+            .chain(Self::figures(titles))
+            .collect()
+    }
+
     pub fn bars(title: &str, note: &str) -> Self {
         Self {
             note: note.to_owned(),
@@ -351,6 +358,12 @@ impl TableColumn {
             place: ColumnPlace::Deep,
             ..self
         }
+    }
+}
+
+impl Tone {
+    pub fn bad_if(is_bad: bool) -> Self {
+        if is_bad { Self::Bad } else { Self::Plain }
     }
 }
 

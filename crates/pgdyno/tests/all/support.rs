@@ -101,8 +101,6 @@ pub fn pgdyno(args: &[&str]) -> Command {
             notebook::at(&directory.join("notebook.sqlite")),
         ),
     };
-    // What was reported today is not known to a test of its own.
-    command.env("XDG_STATE_HOME", directory.join("state"));
     if notebook::is_on_server() {
         command.env("XDG_DATA_HOME", directory.join("data"));
     }

@@ -21,6 +21,8 @@ const TLS_HANDSHAKE: u8 = 0x16;
 const STARTUP_BYTES_MAX: usize = 10_000;
 /// The longest message of a login: tokens of GSSAPI are up to 64 KiB.
 const LOGIN_BYTES_MAX: usize = 128 << 10;
+/// Of an authentication request (protocol, "AuthenticationSASL").
+const SASL: u32 = 10;
 const SCRAM_PLUS: &[u8] = b"SCRAM-SHA-256-PLUS";
 
 /// What all connections have in common.
@@ -111,9 +113,13 @@ impl Relay {
                 Side::Client => Kind::FromClient,
                 Side::Server => Kind::FromServer,
             };
-            let tap = &self.common.tap;
-            tap.push(kind, self.connection, tap.now_us(), bytes);
+            self.push_now(kind, bytes);
         }
+    }
+
+    fn push_now(&self, kind: Kind, bytes: &[u8]) {
+        let tap = &self.common.tap;
+        tap.push(kind, self.connection, tap.now_us(), bytes);
     }
 
     /// Bytes of an open connection of which one side at least is encrypted.
@@ -333,10 +339,7 @@ impl Relay {
                         login.is_unbindable = shown != self.server.peer_certificate();
                     }
                 }
-                (tag::ERROR_RESPONSE, _) => {
-                    let tap = &self.common.tap;
-                    tap.push(Kind::Refused, self.connection, tap.now_us(), &[]);
-                }
+                (tag::ERROR_RESPONSE, _) => self.push_now(Kind::Refused, &[]),
                 _ => {}
             }
             let sealed = self.client.seal(bytes, out.to(Direction::ToClient));
@@ -401,14 +404,19 @@ impl Relay {
 
 /// The offer of SASL without mechanisms that bind it to a channel.
 fn without_binding(offered: backend::Mechanisms<'_>) -> Vec<u8> {
-    let mut message = vec![tag::AUTHENTICATION, 0, 0, 0, 0, 0, 0, 0, 10];
+    let mut body = SASL.to_be_bytes().to_vec();
     for mechanism in offered.filter(|name| !name.ends_with(b"-PLUS")) {
-        message.extend_from_slice(mechanism);
-        message.push(0);
+        body.extend_from_slice(mechanism);
+        body.push(0);
     }
-    message.push(0);
-    let length = (message.len() as u32 - 1).to_be_bytes();
-    message[1..5].copy_from_slice(&length);
+    body.push(0);
+    message(tag::AUTHENTICATION, &body)
+}
+
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    let mut message = vec![tag];
+    message.extend_from_slice(&(4 + body.len() as u32).to_be_bytes());
+    message.extend_from_slice(body);
     message
 }
 
@@ -418,7 +426,7 @@ fn wrong(error: impl std::fmt::Display) -> Refusal {
 
 /// An error that ends the session.
 fn error_message(refusal: &Refusal) -> Vec<u8> {
-    let mut message = vec![tag::ERROR_RESPONSE, 0, 0, 0, 0];
+    let mut body = Vec::new();
     let fields = [
         (b'S', "FATAL"),
         (b'V', "FATAL"),
@@ -427,14 +435,12 @@ fn error_message(refusal: &Refusal) -> Vec<u8> {
         (b'H', refusal.hint),
     ];
     for (code, text) in fields.into_iter().filter(|(_, text)| !text.is_empty()) {
-        message.push(code);
-        message.extend_from_slice(text.as_bytes());
-        message.push(0);
+        body.push(code);
+        body.extend_from_slice(text.as_bytes());
+        body.push(0);
     }
-    message.push(0);
-    let length = (message.len() as u32 - 1).to_be_bytes();
-    message[1..5].copy_from_slice(&length);
-    message
+    body.push(0);
+    message(tag::ERROR_RESPONSE, &body)
 }
 
 impl pgdyno_link::Relay for Relay {
@@ -472,8 +478,7 @@ impl pgdyno_link::Relay for Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         if self.is_recorded {
-            let tap = &self.common.tap;
-            tap.push(Kind::End, self.connection, tap.now_us(), &[]);
+            self.push_now(Kind::End, &[]);
         }
     }
 }

@@ -64,8 +64,7 @@ fn title(what: What) -> &'static str {
 }
 
 fn lines(c: &Calibration) -> FigureTable {
-    let mut columns = vec![TableColumn::words("ms")];
-    columns.extend(TableColumn::figures(["count", "min", "p50", "p95", "p99"]));
+    let mut columns = TableColumn::named("ms", ["count", "min", "p50", "p95", "p99"]);
     columns.push(TableColumn::bars("mean", "and what is expected"));
     columns.extend(TableColumn::figures(["expected", "less RTT", "verdict"]));
     columns.push(TableColumn::words("consists of").on_page());

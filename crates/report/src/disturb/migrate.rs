@@ -261,18 +261,20 @@ fn dash() -> String {
 
 /// The forms side by side.
 pub(super) fn table(lab: &DisturbLab) -> FigureTable {
-    let mut columns = vec![TableColumn::words("form")];
-    columns.extend(TableColumn::figures([
-        "no commit s",
-        "missed",
-        "p99 before",
-        "during",
-        "after",
-        "waited s",
-        "queue",
-        "retries",
-        "done",
-    ]));
+    let columns = TableColumn::named(
+        "form",
+        [
+            "no commit s",
+            "missed",
+            "p99 before",
+            "during",
+            "after",
+            "waited s",
+            "queue",
+            "retries",
+            "done",
+        ],
+    );
     let mut table = FigureTable::new("", columns);
     for target in &lab.targets {
         let form = Form::of(target);

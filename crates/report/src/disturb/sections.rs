@@ -111,36 +111,35 @@ fn lost_writes(truth: Option<&Fact<Truth>>) -> TableCell {
     match truth {
         None => figures::DASH.into(),
         Some(Fact::Unknown(why)) => TableCell::from("not known").note(why.clone()),
-        Some(Fact::Known(truth)) => {
-            let tone = if truth.lost > 0 {
-                Tone::Bad
-            } else {
-                Tone::Plain
-            };
-            TableCell::from(figures::count(truth.lost)).tone(tone)
-        }
+        Some(Fact::Known(truth)) => number_lost(truth.lost),
     }
+}
+
+fn number_lost(lost: u64) -> TableCell {
+    TableCell::from(figures::count(lost)).tone(Tone::bad_if(lost > 0))
 }
 
 /// `is_alone`: there is no other target, and its figures are those at a glance.
 fn repeats(target: &DisturbTarget, is_alone: bool) -> FigureTable {
-    let mut columns = vec![TableColumn::words("repeat")];
-    columns.extend(TableColumn::figures([
-        "first error s",
-        "first success s",
-        "no service s",
-        "back s",
-        "at 99 % s",
-        "worst client s",
-        "missed",
-        "failed",
-        "unknown",
-        "skipped",
-        "late",
-        "lost writes",
-        "metastable",
-        "trial",
-    ]));
+    let mut columns = TableColumn::named(
+        "repeat",
+        [
+            "first error s",
+            "first success s",
+            "no service s",
+            "back s",
+            "at 99 % s",
+            "worst client s",
+            "missed",
+            "failed",
+            "unknown",
+            "skipped",
+            "late",
+            "lost writes",
+            "metastable",
+            "trial",
+        ],
+    );
     for at in [2, 5, 10, 11, 12] {
         columns[at] = columns[at].clone().on_page();
     }
@@ -221,11 +220,7 @@ fn cells(name: &str, repeat: &DisturbRepeat) -> Vec<TableCell> {
     cells.push(repeat.figures.as_ref().map_or_else(
         || figures::DASH.into(),
         |it| {
-            let tone = if it.metastable == Metastable::Yes {
-                Tone::Bad
-            } else {
-                Tone::Plain
-            };
+            let tone = Tone::bad_if(it.metastable == Metastable::Yes);
             TableCell::from(it.metastable.words()).tone(tone)
         },
     ));
@@ -304,14 +299,9 @@ fn side_by_side(targets: &[DisturbTarget]) -> FigureTable {
     let columns = std::iter::once(TableColumn::words("median over runs")).chain(names);
     let mut table = FigureTable::new("Side by side", columns.collect());
     table.is_deep = true;
-    let lost = targets.iter().map(|target| match lost(target) {
-        Some(lost) => TableCell::from(figures::count(lost)).tone(if lost > 0 {
-            Tone::Bad
-        } else {
-            Tone::Plain
-        }),
-        None => figures::DASH.into(),
-    });
+    let lost = targets
+        .iter()
+        .map(|target| lost(target).map_or_else(|| figures::DASH.into(), number_lost));
     table.row(std::iter::once("Lost writes".into()).chain(lost));
     for (figure, label) in FIGURES {
         let cells = targets
@@ -365,16 +355,18 @@ fn lost(target: &DisturbTarget) -> Option<u64> {
 
 /// What the database has of what it acknowledged, and the first writes that it has not.
 fn receipts(target: &DisturbTarget) -> Option<SectionPart> {
-    let mut columns = vec![TableColumn::words("trial")];
-    columns.extend(TableColumn::figures([
-        "acknowledged",
-        "lost",
-        "unknown",
-        "of these committed",
-        "failed",
-        "of these committed",
-        "twice",
-    ]));
+    let columns = TableColumn::named(
+        "trial",
+        [
+            "acknowledged",
+            "lost",
+            "unknown",
+            "of these committed",
+            "failed",
+            "of these committed",
+            "twice",
+        ],
+    );
     let mut table = FigureTable::new(
         "Receipts: what the database has of what it acknowledged",
         columns,
@@ -469,17 +461,19 @@ fn of_repeat(repeat: &DisturbRepeat) -> Vec<SectionPart> {
             reason.message.clone().into(),
         ]);
     }
-    let mut columns = vec![TableColumn::words("endpoint")];
-    columns.extend(TableColumn::figures([
-        "clients",
-        "committed",
-        "failed",
-        "unknown",
-        "errors",
-        "connections",
-        "lost",
-        "moved here",
-    ]));
+    let columns = TableColumn::named(
+        "endpoint",
+        [
+            "clients",
+            "committed",
+            "failed",
+            "unknown",
+            "errors",
+            "connections",
+            "lost",
+            "moved here",
+        ],
+    );
     let mut endpoints = FigureTable::new("Endpoints", columns);
     for of in repeat
         .endpoints

@@ -272,14 +272,10 @@ fn notes(lab: &IsolationLab) -> Vec<String> {
 
 /// Rates of levels, beside whether their answers are right: a fast wrong answer is no speedup.
 fn rates(lab: &IsolationLab) -> FigureTable {
-    let mut columns = vec![TableColumn::words("level, pack")];
-    columns.extend(TableColumn::figures([
-        "committed/s",
-        "range",
-        "retries",
-        "pairs",
-        "answers",
-    ]));
+    let columns = TableColumn::named(
+        "level, pack",
+        ["committed/s", "range", "retries", "pairs", "answers"],
+    );
     let mut table = FigureTable::new("", columns);
     for (level, rate) in lab
         .levels

@@ -251,8 +251,7 @@ fn of_pairs(lab: &RetriesLab, point: &LabPoint) -> Option<SectionPart> {
         );
         return Some(SectionPart::text(&title, vec![line]).deep());
     }
-    let mut columns = vec![TableColumn::words("pair")];
-    columns.extend(TableColumn::figures(["difference", "95 % interval"]));
+    let mut columns = TableColumn::named("pair", ["difference", "95 % interval"]);
     columns.extend([TableColumn::ratios(""), TableColumn::words("ahead")]);
     let mut table = FigureTable::new(title, columns);
     let place = |name: &str| forms.iter().position(|form| form.form == name).unwrap_or(0);

@@ -30,19 +30,21 @@ fn dash(value: Option<f64>, text: impl Fn(f64) -> String) -> TableCell {
 
 fn table(results: &Results, fit: &SlobSweep) -> FigureTable {
     let sweep = results.document();
-    let mut columns = vec![TableColumn::words(fit.x.title.clone())];
-    columns.extend(TableColumn::figures([
-        "LIOPS",
-        "range",
-        "hit %",
-        "misses/s",
-        "device reads/s",
-        "µs a read",
-        "CPU µs",
-        "cores",
-        "log MB/s",
-        "unit p99 ms",
-    ]));
+    let mut columns = TableColumn::named(
+        fit.x.title.clone(),
+        [
+            "LIOPS",
+            "range",
+            "hit %",
+            "misses/s",
+            "device reads/s",
+            "µs a read",
+            "CPU µs",
+            "cores",
+            "log MB/s",
+            "unit p99 ms",
+        ],
+    );
     columns[2] = TableColumn::figure("range").deep();
     columns.push(TableColumn::words("trials").deep());
     let mut table = FigureTable::new("", columns);

@@ -75,12 +75,6 @@ impl PartOf {
         newest
     }
 
-    /// Of all of them: `2 generators; generator 1 (trial 6) has ended before its time`.
-    pub fn words_together(&self) -> String {
-        let died: Vec<&GeneratorPart> = self.parts.iter().filter(|one| one.has_died()).collect();
-        format!("{} generators{}", self.generators, have_died(&died, ""))
-    }
-
     /// In words: `generator 0 of 2; generator 1 (trial 6) has ended before its time`.
     pub fn words(&self) -> String {
         let others = self

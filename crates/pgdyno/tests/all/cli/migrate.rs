@@ -8,7 +8,7 @@ use crate::child::Running;
 use crate::cli::store::Notebook;
 use crate::support::{Database, connect, document_of, pgdyno, ran};
 
-fn written(notebook: &Notebook, name: &str, text: &str) -> String {
+pub fn written(notebook: &Notebook, name: &str, text: &str) -> String {
     let path = notebook.beside(name);
     std::fs::write(&path, text).unwrap();
     path.display().to_string()

@@ -13,6 +13,7 @@ use pgdyno_testkit::postgres_with;
 use serde_json::Value;
 
 use crate::child::Running;
+use crate::cli::migrate::written;
 use crate::cli::store::Notebook;
 use crate::support::ran;
 
@@ -67,18 +68,13 @@ fn servers(queue: &LockQueue) -> (Server, Option<Server>) {
 fn run(queue: &LockQueue, url: &str, standby: Option<&str>, forms: &[&str]) -> (Value, Truth) {
     session_at(url).simple_query(SCHEMA).expect("its tables");
     let notebook = Notebook::new();
-    let written = |name: &str, text: &str| {
-        let path = notebook.beside(name);
-        std::fs::write(&path, text).expect("it is written");
-        path.display().to_string()
-    };
     let victim = if queue.victim.is_empty() {
         "SELECT * FROM t WHERE id = 1"
     } else {
         queue.victim
     };
-    let file = written("1_x.up.sql", queue.file);
-    let load = written("load.sql", &format!("{victim};\n"));
+    let file = written(&notebook, "1_x.up.sql", queue.file);
+    let load = written(&notebook, "load.sql", &format!("{victim};\n"));
     let json = notebook.beside("lab.json");
     let json_to = format!("--json={}", json.display());
     let args = [
@@ -282,12 +278,9 @@ fn what_a_migration_does_to_a_standby_and_to_prepared_statements_is_counted() {
     let ports = of(|server| server.address().port.to_string());
     let url = format!("host={hosts} port={ports} user=postgres dbname=postgres");
     let notebook = Notebook::new();
-    let file = notebook.beside("a.sql");
-    let load = notebook.beside("load.sql");
-    std::fs::write(&file, "ALTER TABLE t ADD COLUMN k int;\n").expect("it is written");
-    std::fs::write(&load, "SELECT * FROM t WHERE id = 1;\n").expect("it is written");
+    let file = written(&notebook, "a.sql", "ALTER TABLE t ADD COLUMN k int;\n");
+    let load = written(&notebook, "load.sql", "SELECT * FROM t WHERE id = 1;\n");
     let json = notebook.beside("lab.json");
-    let (file, load) = (file.display().to_string(), load.display().to_string());
     let json_to = format!("--json={}", json.display());
     let args = [
         "lab",

@@ -98,7 +98,6 @@ fn nothing_is_wider_than_a_terminal_of_80_columns() {
         command
             .env("PGDYNO_STORE", &store)
             .envs(pgdyno_testkit::own_cache(&dir.path().join("cache")))
-            .env("XDG_STATE_HOME", dir.path().join("state"))
             .current_dir(dir.path());
         command
     };

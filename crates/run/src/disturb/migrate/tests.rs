@@ -215,13 +215,8 @@ fn lock_timeout_gives_way_and_gets_through_when_it_can() {
     let mut holding = session(&url);
     holding.simple_query("BEGIN; SELECT * FROM t").unwrap();
     let control = Control::default();
-    let (mut one, _folder) = migrate(
-        &url,
-        "a.sql",
-        "ALTER TABLE t ADD COLUMN k int",
-        FORMS[1],
-        UNDO[3],
-    );
+    let adding = "ALTER TABLE t ADD COLUMN k int";
+    let (mut one, _folder) = migrate(&url, "a.sql", adding, FORMS[1], UNDO[3]);
     one.run(&control).unwrap();
     let run = migration_run(&control);
     assert!(!run.is_done && run.retries == 2, "{run:#?}");
@@ -251,13 +246,7 @@ fn lock_timeout_gives_way_and_gets_through_when_it_can() {
     assert!(doing.result().0, "a result");
     gave_up(&doing.migration().unwrap(), ": the trial was over");
     holding.simple_query("COMMIT").unwrap();
-    let (mut one, _folder) = migrate(
-        &url,
-        "a.sql",
-        "ALTER TABLE t ADD COLUMN k int",
-        FORMS[1],
-        UNDO[3],
-    );
+    let (mut one, _folder) = migrate(&url, "a.sql", adding, FORMS[1], UNDO[3]);
     one.run(&control).unwrap();
     let run = migration_run(&control);
     assert!(
